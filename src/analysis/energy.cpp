@@ -1,10 +1,4 @@
 #include "analysis/energy.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <vector>
-
 #include "analysis/energy_sums.hpp"
 #include "analysis/shown_potential.hpp"
 #include "comm/agreement.hpp"
@@ -16,6 +10,12 @@
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
 
 namespace pergola {
 
@@ -246,22 +246,6 @@ std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count) {
   };
   const bool floats = gravity.precision == Precision::single && !sums_over_pairs(gravity, count);
   return floats ? of(float{}) : of(double{});
-}
-
-std::int64_t spread_energy_bytes(const std::shared_ptr<Communicator>& ranks, const SolverOptions& gravity,
-                                 const Device& device, std::int64_t count) {
-  const EnergyMethod& method = solver_entry(gravity.solver).energy;
-  if (box_of(gravity).periodic() || !method.options || sums_over_pairs(gravity, count * ranks->size()))
-    return energy_bytes(gravity, count);
-  const SolverOptions finer = method.options(gravity);
-  const bool floats = finer.precision == Precision::single;
-  return energy_bytes(finer, count) + (floats ? make_spread_solver<float>(finer, device, ranks)->device_bytes(count)
-                                              : make_spread_solver<double>(finer, device, ranks)->device_bytes(count));
-}
-
-std::int64_t lent_energy_bytes(const SolverOptions& gravity, const Device& device, std::int64_t count) {
-  const std::int64_t value = gravity.precision == Precision::single ? sizeof(float) : sizeof(double);
-  return value * count + std::min(count, summed_at_once(device)) * std::int64_t{7 * sizeof(double)};
 }
 
 Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {

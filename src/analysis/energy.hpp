@@ -38,13 +38,6 @@ bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count);
 /// Device memory that measure_energies() takes beside the particles and the lent solver: their places as they are
 /// shown, and the potentials.
 std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count);
-/// The same where particles are sources where they lie and the lent solver finds potentials: these, and a piece of the
-/// particles that is summed.
-std::int64_t lent_energy_bytes(const SolverOptions& gravity, const Device& device, std::int64_t count);
-/// Of a rank with so many particles of its own: energy_bytes() of them, and with the solver that potentials are found
-/// with where that is not the run's own.
-std::int64_t spread_energy_bytes(const std::shared_ptr<Communicator>& ranks, const SolverOptions& gravity,
-                                 const Device& device, std::int64_t count);
 /// Where each rank keeps its share of the particles (comm/shares.hpp), on the CPU: `own` of `total`. All ranks call it
 /// and get the same, with the bits of one process: each sums the chunks that begin in its share, with potentials that
 /// ranks find together. `solver`: the run's own, which works on shares.

@@ -12,14 +12,13 @@
 
 #include "app/command.hpp"
 #include "app/foreign_files.hpp"
-#include "app/signal_end.hpp"
-#include "app/usage.hpp"
+#include "app/signals.hpp"
 #include "base/error.hpp"
-#include "base/passing_file.hpp"
+#include "base/atomic_file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
-#include "run/run_agreement.hpp"
+#include "run/rank_report.hpp"
 
 namespace pergola::app {
 

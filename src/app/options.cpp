@@ -52,6 +52,12 @@ Option Command::add_flag_function(const std::string& names, const std::function<
                                   const std::string& help) {
   return Option(app_->add_flag_function(names, take, help));
 }
+void Command::add_removed_option(const std::string& name, const std::string& instead) {
+  const auto refuse = [name, instead](const std::string&) {
+    throw CLI::ValidationError(name + " is gone: " + instead);
+  };
+  app_->add_option_function<std::string>(name, refuse)->expected(0, 1)->take_last()->group("");
+}
 void Command::require_subcommand(int count) { app_->require_subcommand(count); }
 void Command::footer(const std::string& text) { app_->footer(text); }
 void Command::callback(const std::function<void()>& action) { app_->callback(action); }

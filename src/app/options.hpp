@@ -68,6 +68,8 @@ class Command {
   Option add_flag(const std::string& names, bool& value, const std::string& help);
   Option add_flag_function(const std::string& names, const std::function<void(std::int64_t)>& take,
                            const std::string& help);
+  /// An option that there was: refused with a sentence that says what to do instead. The help does not show it.
+  void add_removed_option(const std::string& name, const std::string& instead);
   void alias(const std::string& name);
   void require_subcommand(int count);
   void footer(const std::string& text);

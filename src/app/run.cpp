@@ -20,8 +20,8 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "outputs/output.hpp"
-#include "run/reproduction.hpp"
 #include "run/run.hpp"
+#include "run/run_record.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola::app {

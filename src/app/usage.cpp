@@ -35,7 +35,8 @@ std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* at = &app; at; at = at->get_parent())
     for (const auto* option : at->get_options())
-      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+      if (!option->get_group().empty())  // those of "" are accepted or refused, and not shown
+        for (const auto& name : option->get_lnames()) names.push_back("--" + name);
   return names;
 }
 

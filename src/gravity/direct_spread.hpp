@@ -13,12 +13,6 @@ struct TravelLimits {
   std::int64_t sources_at_once = std::int64_t{1} << 17;
   std::int64_t bytes_of_an_exchange = std::int64_t{1} << 20;
 };
-/// Of each source the arrays, of four numbers each.
-constexpr int arrays_of_sources(Precision precision) { return precision == Precision::mixed ? 3 : 2; }
-constexpr std::int64_t array_bytes_of_a_source(Precision precision) {
-  return precision == Precision::double_ ? 4 * sizeof(double) : 4 * sizeof(float);
-}
-
 /// What the direct sum can do where particles are spread over ranks: no nearest neighbours.
 const SolverInfo& spread_direct_info();
 Error no_nearest_of_spread();

@@ -209,7 +209,6 @@ void DirectSpreadCuda<P>::add_arrays(std::vector<StretchedArray>& arrays, const 
                                      const SourcePack<P>& to, const std::vector<Stretch>& has,
                                      const std::vector<Stretch>& wants) {
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real4<typename SourcePack<P>::Number>));
-  static_assert(bytes == array_bytes_of_a_source(P) && arrays_of_sources(P) == (SourcePack<P>::has_rest ? 3 : 2));
   arrays.push_back({own.place, to.place, bytes, &has, &wants});
   if constexpr (SourcePack<P>::has_rest) arrays.push_back({own.rest, to.rest, bytes, &has, &wants});
   arrays.push_back({own.motion, to.motion, bytes, &has, &wants});

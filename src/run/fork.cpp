@@ -22,7 +22,7 @@ namespace {
 constexpr const char* particles_name = "start.hdf5";
 constexpr const char* configuration_name = "run.toml";
 
-/// With the particles of the new run's own file, which stands beside it.
+/// The configuration with the particles of the file beside it, and with the changed keys.
 std::string forked_configuration(const RunConfig& config, const std::vector<std::string>& sets) {
   if (!system_entry(config).starts_from_snapshots)
     throw Error(ErrorKind::input,
@@ -34,7 +34,7 @@ std::string forked_configuration(const RunConfig& config, const std::vector<std:
   return config_text(parse_config(config_text(from_here), "fork", sets));
 }
 
-/// The first that is not there yet.
+/// Makes the first directory DIRECTORY-fork-NNN that does not exist.
 fs::path make_directory(const fs::path& origin) {
   constexpr int most = 999;
   for (int number = 1; number <= most; ++number) {
@@ -46,7 +46,7 @@ fs::path make_directory(const fs::path& origin) {
   throw Error(ErrorKind::input, fmt::format("{}: has {} forks already", origin.string(), most));
 }
 
-/// As one word of a shell's command line.
+/// The text as one word of a shell's command line, quoted if needed.
 std::string shell_word(const std::string& text) {
   const auto plain = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -58,7 +58,7 @@ std::string shell_word(const std::string& text) {
   return fmt::format("'{}'", quoted);
 }
 
-/// Without a separator at its end.
+/// The absolute path, without a separator at its end.
 fs::path named(const fs::path& directory) {
   const fs::path path = fs::absolute(directory).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
@@ -73,7 +73,7 @@ RunFork::RunFork(const RunConfig& config, const fs::path& directory, const std::
 
 RunFork::~RunFork() {
   std::error_code ignored;
-  fs::remove(directory_, ignored);  // refused, as it should be, where there is anything in it
+  fs::remove(directory_, ignored);  // refused if the directory is not empty
 }
 
 std::string RunFork::command() const {

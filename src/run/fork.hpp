@@ -8,14 +8,14 @@
 
 namespace pergola {
 
-/// A new run that starts where another one is now, with other keys: a directory beside it with the particles of this
-/// moment (start.hdf5) and a configuration (run.toml). It is a start from a file: nothing of the other run's steps is
-/// taken over but places and velocities.
+/// A new run that starts from the present state of another run, with other keys: a directory beside it with the
+/// particles of this moment (start.hdf5) and a configuration (run.toml). The new run starts from a file: positions,
+/// velocities and masses are taken over, the state of the steps is not.
 class PERGOLA_API RunFork {
  public:
-  /// Of the run in `directory`, which becomes DIRECTORY-fork-001 or the next number that is free; `sets` are
-  /// "key=value" as from --set. Throws Error(input) where the kind of system cannot start from its snapshots or the
-  /// keys are not good, Error(system) where the directory cannot be made.
+  /// Forks the run in `directory`; the new directory is DIRECTORY-fork-001 or the next free number. `sets` are
+  /// "key=value" as from --set. Throws Error(input) if the kind of system cannot start from its snapshots or a key is
+  /// wrong, Error(system) if the directory cannot be made.
   RunFork(const RunConfig& config, const std::filesystem::path& directory, const std::vector<std::string>& sets);
   /// Leaves no empty directory behind.
   ~RunFork();
@@ -23,9 +23,9 @@ class PERGOLA_API RunFork {
   RunFork& operator=(const RunFork&) = delete;
 
   const std::filesystem::path& directory() const { return directory_; }
-  /// What starts the new run, on a command line.
+  /// The command line that starts the new run.
   std::string command() const;
-  /// Writes both files and waits for it. What fails leaves no directory behind.
+  /// Writes both files and waits until they are written. A failure leaves no directory behind.
   void write(System& system) const;
 
  private:

@@ -7,48 +7,31 @@
 
 #include "base/host_device.hpp"
 #include "config/config.hpp"
-#include "run/rank_plan.hpp"
 #include "sim/universe_resolution.hpp"
 
 namespace pergola {
 
-/// What a plan with several ranks found on another machine, whose ranks are planned for here.
-struct MachineRates {
-  std::string source;  // for messages
-  std::int64_t n = 0;
-  std::string device, device_name;
-  double device_bytes = 0, host_bytes = 0, program_bytes = 0, device_free_bytes = 0, host_free_bytes = 0;
-  double steps = 0, step_seconds = 0;
-  std::vector<StageSeconds> stages;
-  bool spread = false;
-  double staging_bytes_per_second = 0;
-};
-
 struct PlanOptions {
-  bool trial = true;         // of at most 10 s and a tenth of the free memory
-  std::vector<int> ranks{};  // also what so many ranks take, from what a sample of them sends; with a trial
-  bool weak = false;         // of these each has the particles of the configuration, in as many times its box
-  Network network{};
-  std::optional<MachineRates> rates{};                    // in place of a trial
+  bool trial = true;                                      // of at most 10 s and a tenth of the free memory
   std::function<void(const std::string& part)> begins{};  // called before each part that may take a while
 };
 
-/// What a run will take, before it is begun.
+/// The memory, work and time that a run will take.
 struct RunPlan {
   std::int64_t n = 0;
   std::string device, device_name;
   double device_bytes = 0;   // integrator and solver
-  double host_bytes = 0;     // the program, particles on their way, what waits to be written
-  double program_bytes = 0;  // of these the program, with the device opened
+  double host_bytes = 0;     // the program, particles on their way to the device, files that wait to be written
+  double program_bytes = 0;  // of these: the program, with the device opened
   double device_free_bytes = 0, host_free_bytes = 0;
   bool fits = false;
 
   double steps = 0, particle_steps = 0, interactions = 0;  // interactions: pairs; 0 on a mesh
   double seconds = 0;                                      // on the clock
-  double seconds_low = 0, seconds_high = 0;                // a range that the run should end in
+  double seconds_low = 0, seconds_high = 0;                // the range expected for the seconds
   double processor_seconds = 0;                            // of all threads together
   double interactions_per_second = 0;
-  /// What the seconds are made of: the start, the steps, and each kind of output.
+  /// The parts of the seconds: the start, the steps, and each kind of output.
   struct Part {
     std::string name;
     double count = 0;
@@ -56,19 +39,17 @@ struct RunPlan {
   };
   std::vector<Part> parts;
   std::string steps_basis;  // how the steps were estimated
-  std::string rate_basis;   // and how the rate
+  std::string rate_basis;   // how the rate was estimated
   std::vector<std::string> tried, assumed;
-  std::vector<std::string> chosen;  // what the run will say that was chosen for it
+  std::vector<std::string> chosen;  // sentences of the run about what it chooses itself
   std::vector<std::string> warnings;
-  std::vector<StageSeconds> stages{};            // of the trial's steps
-  std::vector<RankPlan> ranks{};                 // as they were asked for
-  std::optional<UniverseResolution> universe{};  // how far its structure can be trusted
+  std::optional<UniverseResolution> universe{};  // up to which scales its structure can be trusted
 };
 
-/// Sizes the run and estimates its work: the memory from the sizes of its arrays, or as measured; steps, outputs and
-/// their time from a trial with the run's own particles, or with as many of them as a tenth of the memory and a start
-/// of some seconds allow. Where steps change while particles cluster, a thinned sample goes on to the end. Without a
-/// trial: from typical rates, a rough guess.
+/// Estimates what a run takes, before it starts. Memory: from the sizes of its arrays, or measured. Steps, outputs and
+/// their time: from a trial with the run's own particles, or with fewer if a tenth of the memory or a start of some
+/// seconds do not allow all. If steps change while particles cluster, a thinned sample goes on to the end of the run.
+/// Without a trial: a rough guess from typical rates. Leaves no file behind.
 PERGOLA_API RunPlan plan_run(const RunConfig& config, const PlanOptions& options = {});
 
 }  // namespace pergola

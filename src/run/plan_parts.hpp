@@ -1,18 +1,71 @@
 #pragma once
-#include <map>
+#include <cstdint>
+#include <string>
 
+#include "base/stopwatch.hpp"
 #include "run/plan.hpp"
-#include "run/trial.hpp"
+#include "run/work_curve.hpp"
+#include "sim/system.hpp"
 
+// What the plans of all kinds of systems share: a trial measures steps and outputs, and a plan adds up what the run
+// takes of each. plan_gravity.cpp and plan_plasma.cpp choose the size of the trial and scale its costs to the run.
+// Always: a trial takes at most longest_trial_seconds and trial_memory of the free memory, and leaves no file behind.
 namespace pergola {
 
-/// The whole of a trial in seconds, and when the last part of it must be over.
+/// Seconds on the clock, and of all processors together.
+struct Cost {
+  double wall = 0, processor = 0;
+  Cost& operator+=(const Cost& other) {
+    wall += other.wall, processor += other.processor;
+    return *this;
+  }
+  friend Cost operator*(double factor, const Cost& cost) { return {factor * cost.wall, factor * cost.processor}; }
+};
+
+/// The cost of what is done after its construction.
+class CostClock {
+ public:
+  CostClock();
+  Cost passed() const;
+
+ private:
+  Clock::time_point wall_;
+  double processor_;
+};
+
+/// The longest trial in seconds, and the longest of its parts.
 constexpr double longest_trial_seconds = 10, longest_steps_seconds = 4.5, longest_pilot_seconds = 3;
 constexpr double longest_fixed_steps_seconds = 4;
-/// Of the free memory, for a trial.
+/// Typical bytes of a particle in a file, and bytes of files written in a second.
+constexpr double file_bytes_each = 73, file_rate = 2e8;
+/// The share of the free memory that a trial may take.
 constexpr double trial_memory = 0.1;
 
-/// One of each part of a run, for all of its particles.
+struct TrialSteps {
+  StepCounts counts;
+  WorkCurve curve;
+  Cost cost;
+  StepFit fit;            // in seconds of the processors; on a GPU of the clock
+  double length = 0;      // of the time that they cover
+  bool complete = false;  // up to the end of the run
+};
+
+/// Takes steps of a system for at most `seconds`, at least one.
+TrialSteps try_steps(System& system, const RunConfig& config, double seconds);
+
+/// The cost of one output of each kind.
+struct TrialOutputs {
+  Cost energy, radii, snapshot, checkpoint, audit, spectrum;
+  /// Bytes that wait while a snapshot is written: those of the checkpoint; of both files if neither was tried.
+  double waiting_bytes = 0;
+  std::string not_written;  // why no file could be written; empty if files were written
+};
+
+/// Makes one output of each kind that the configuration asks for. Files go to the folder for temporary files and are
+/// removed at once. If less than `seconds` would be left, no file is written and their cost is a guess.
+TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds);
+
+/// The cost of each part of a run with all of its particles.
 struct PartCosts {
   Cost start, steps;  // all steps together
   Cost energy, radii, snapshot, checkpoint, audit, spectrum;
@@ -23,38 +76,8 @@ void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, d
 /// The range: the seconds divided and multiplied by a factor.
 void set_range(RunPlan& plan, double factor);
 
-/// The plan of a run under gravity or of a plasma; plan_run calls them.
+/// The plan of a run under gravity or of a plasma; plan_run() calls them.
 RunPlan plan_gravity(const RunConfig& config, const PlanOptions& options);
 RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options);
-
-/// Bytes of integrator and solver for so many particles, of one of so many ranks; and of particles on the host, each
-/// with id, species and eight reals: a piece on its way to the device and what waits to be written, and all of them
-/// where a box is found from the whole, or the model knows no pieces and is not made on the device.
-double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
-double host_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
-/// RankPlan::constant_bytes of ranks that have `share` of what one process takes.
-double bytes_beyond_share(const RankPlan& rank, const RunPlan& one, double share);
-/// Of several ranks: what rank 0 has beside that, of files that wait to be written.
-double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks);
-
-/// The same run on several ranks: the traffic is counted with a sample. `of_one_rank`: samples that one rank has been
-/// tried with, by their number of particles, for the next number of ranks.
-RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
-                            std::map<std::int64_t, DryRun>& of_one_rank);
-/// Bytes a second through which messages between GPUs have to go beside the network (domain/device_messages.hpp); 0 on
-/// one machine.
-double staging_of(const PlanOptions& options, const Device& device, int ranks);
-/// Seconds in which a GPU has nothing to do where the host waits for a number of it and goes on.
-double host_wait_of(const Device& device);
-/// The stages of a trial's steps, for ranks.
-std::vector<StageSeconds> stages_of(const TrialSteps& steps);
-/// Seconds of a step, all outputs left out.
-double step_seconds(const RunPlan& plan);
-/// About how many steps follow one another before the particles are looked at for an output.
-double steps_together(const RunPlan& plan);
-
-/// A run under gravity without a trial: the steps of its integrator where they are fixed, else those of a Plummer model
-/// in N-body units, at typical rates.
-void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device, double length);
 
 }  // namespace pergola

@@ -14,17 +14,15 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "config/output_counts.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/checkpoint_reader.hpp"
 #include "outputs/output.hpp"
 #include "outputs/run_position.hpp"
-#include "run/final_checks.hpp"
-#include "run/kept_outputs.hpp"
-#include "run/pause_watch.hpp"
-#include "run/run_agreement.hpp"
-#include "run/run_checkpoint.hpp"
+#include "run/rank_report.hpp"
+#include "run/resume.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
-#include "run/shared_gpus.hpp"
+#include "run/watcher.hpp"
 #include "run/work_curve.hpp"
 
 namespace pergola {
@@ -33,7 +31,35 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks_of_a_held_run{5};
 
-/// One call of run_system: a system, its outputs and their directory. All ranks take the same decisions.
+/// The check of the force error, if the run has measured it and the solver keeps an accuracy.
+std::vector<Check> force_checks(const RunConfig& config, double force_error) {
+  const TreeOptions& tree = config.gravity.tree;
+  if (force_error == 0 || !solver_entry(config.gravity.solver).keeps_accuracy ||
+      tree.opening != TreeOptions::Opening::relative)
+    return {};
+  return {{"force_error", force_error, 0, tree.accuracy, force_error <= tree.accuracy}};
+}
+
+/// The report card of a system at its end, into `results`, with the force error of the latest audit. It may take a
+/// while (halos of a universe): the log announces each part that does, and a signal ends the checks before the next
+/// one. False: interrupted; a resumed run goes on from the last checkpoint. Collective.
+bool fill_report_card(System& system, const RunConfig& config, const RunOptions& options, RunResults& results) {
+  try {
+    results.checks = system.checks(results.start, *results.end, [&options](const std::string& part) {
+      if (options.interrupted && options.interrupted())
+        throw Error(ErrorKind::interrupted, fmt::format("interrupted before the report card's {}", part));
+      options.log.info(fmt::format("report card: {}", part));
+    });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    return false;
+  }
+  const auto forces = force_checks(config, results.force_error);
+  results.checks.insert(results.checks.end(), forces.begin(), forces.end());
+  return true;
+}
+
+/// One call of run_system(): a system, its outputs and their directory. All ranks take the same decisions.
 class Run {
  public:
   Run(const RunConfig& config, const RunOptions& options, std::shared_ptr<Communicator> communicator)
@@ -63,7 +89,6 @@ class Run {
   bool pause();
   Pause look() { return watch_.look(system_->step_time(), system_->counts().steps); }
   bool act_on(Pause pause);
-  void set_pace();
   void note_commands();
   void show_to_watcher();
   bool write_due(const Moment& now, bool by_steps);
@@ -84,7 +109,7 @@ class Run {
 
   RunConfig config_;
   const RunOptions& options_;
-  std::shared_ptr<CountedCommunicator> counted_;  // several ranks
+  std::shared_ptr<CountedCommunicator> counted_;  // null with one rank
   std::shared_ptr<Communicator> communicator_;
   std::optional<RunDirectory> directory_;    // rank 0 only
   std::atomic<bool> first_written_ = false;  // a fresh run that fails before leaves nothing behind
@@ -93,15 +118,15 @@ class Run {
   std::vector<std::unique_ptr<Output>> outputs_;
   PauseWatch watch_;
   Pause pause_ = Pause::none;
-  std::int64_t every_steps_ = 0;  // outputs want the steps to pause after multiples of it; 0: none does
+  std::int64_t every_steps_ = 0;  // steps pause after multiples of it, for outputs; 0: for none
   bool fresh_ = false;            // this session began the run
   bool watched_ = false;          // on rank 0
 
   WorkCurve pace_;  // of this session's steps
   Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_, steps_begin_ = session_begin_;
   double wall_before_ = 0;     // of the sessions before this one
-  double session_time_ = 0;    // where this session's steps began
-  StepCounts session_counts_;  // and the work that had been done there
+  double session_time_ = 0;    // when this session's steps began
+  StepCounts session_counts_;  // the work that had been done then
   Profile profile_before_;     // of the sessions before
 };
 
@@ -144,7 +169,7 @@ RunSummary Run::run() {
   return summary;
 }
 
-/// A run that is complete and long enough is left as it is.
+/// Whether the run is complete and long enough; then nothing is changed.
 bool Run::finished_before(RunSummary& summary) {
   bool complete = false;
   if (options_.resume)
@@ -212,7 +237,7 @@ void Run::begin_fresh() {
   });
 }
 
-/// Every rank reads what it needs of the checkpoint by itself.
+/// Every rank reads its part of the checkpoint itself.
 void Run::begin_resumed(const std::filesystem::path& path) {
   std::optional<CheckpointReader> checkpoint;
   on_all(*communicator_, [&] { checkpoint.emplace(path); });
@@ -279,11 +304,11 @@ RunStatus Run::loop() {
     double due = end;
     for (const auto& output : outputs_) due = std::min(due, output->next_time());
     if (system_->advance(due, [this] { return pause(); })) {
-      // A system that is shown at its steps only may have none from here to the end, or the end itself.
+      // A system that has outputs only at its steps may have no step from here to the end, or only the end.
       const double time = system_->time(), length = end - system_->start_time(), shown = std::max(due, time);
       if (due >= end || time >= end - 1e-12 * length || time < due - 1e-9 * length) return RunStatus::finished;
-      // Many outputs may lie within one step. Where none was due (a line of energies waits for its step) a session that
-      // ended here would have done nothing.
+      // Many outputs may lie within one step. If none was due (a line of energies waits for its step), do not look: a
+      // session that ended here would have done nothing.
       pause_ = write_due(now(shown), false) ? look() : Pause::none;
     } else {
       write_due(now(system_->time()), true);
@@ -292,7 +317,7 @@ RunStatus Run::loop() {
   }
 }
 
-/// Asked after a step.
+/// Whether the steps pause after this one.
 bool Run::pause() {
   report_progress();
   if (communicator_->size() == 1) context_.queue->check();
@@ -303,7 +328,7 @@ bool Run::pause() {
                      [&](const auto& output) { return output->every_steps() > 0 && output->due(step); });
 }
 
-/// True when the run ends here. Returns when it is not held, or no longer.
+/// Returns when the run is not held (any more); true: the run ends here.
 bool Run::act_on(Pause pause) {
   while (true) {
     note_commands();
@@ -316,14 +341,11 @@ bool Run::act_on(Pause pause) {
     if (communicator_->is_root()) std::this_thread::sleep_for(between_looks_of_a_held_run);
     pause = look();
   }
-  set_pace();
+  system_->pause_every(watch_.pace() == Pace::one_step ? 1 : every_steps_);
   return false;
 }
 
-/// Where one step is asked for, steps are taken one by one.
-void Run::set_pace() { system_->pause_every(watch_.pace() == Pace::one_step ? 1 : every_steps_); }
-
-/// On rank 0: what the watcher has told is in run.json at once.
+/// On rank 0: the watcher's commands go to run.json at once.
 void Run::note_commands() {
   const auto commands = watch_.take_commands();
   for (const std::string& command : commands) {
@@ -333,7 +355,7 @@ void Run::note_commands() {
   try {
     if (!commands.empty()) write_record("running");
   } catch (const Error& error) {
-    options_.log.warning(error.what());  // no reason to end the run: the next output may be one
+    options_.log.warning(error.what());  // an output that fails ends the run, a record does not
   }
 }
 
@@ -343,7 +365,7 @@ void Run::show_to_watcher() {
   system_->on_root([&] { options_.watcher->show(*system_); });
 }
 
-/// Whether any was.
+/// Whether any output was due.
 bool Run::write_due(const Moment& now, bool by_steps) {
   bool any = false;
   if (!by_steps) log_remarks();
@@ -355,8 +377,8 @@ bool Run::write_due(const Moment& now, bool by_steps) {
   return any;
 }
 
-/// The last steps. The checkpoint before them holds the state as it would be in a longer run. False: interrupted, and
-/// whoever resumes begins there.
+/// The last steps. The checkpoint before them holds the state as it would be in a longer run. False: interrupted; a
+/// resumed run begins at that checkpoint.
 bool Run::finish() {
   write_at_pause();
   system_->finish();
@@ -373,7 +395,6 @@ void Run::write_at_pause() {
   if (communicator_->is_root()) watch_.took_checkpoint();
 }
 
-/// By all ranks.
 void Run::hash_state(std::string& hash) {
   Profile::Scope scope(&system_->profile(), "state hash");
   hash = system_->state_hash();
@@ -393,14 +414,14 @@ std::string Run::write_record(const std::string& status, const std::optional<Ran
   return text;
 }
 
-/// Writes down why the run ended. A fresh run that never got as far as its first outputs leaves nothing behind; what an
-/// earlier session has written stays.
+/// Records why the run ended. A fresh run that fails before its first outputs leaves nothing behind; what earlier
+/// sessions have written stays.
 void Run::fail(const std::exception& error) {
   if (!directory_ || !system_) return;
   try {
     if (context_.queue) context_.queue->drain();
   } catch (const std::exception&) {
-    // Of several errors the first is the one to report.
+    // The first error is reported, not this one.
   }
   try {
     if (fresh_ && !first_written_) return directory_->clear();
@@ -410,7 +431,7 @@ void Run::fail(const std::exception& error) {
       write_text(directory_->failure_json(), failure_text(error, *system_));
     write_record("failed");
   } catch (const Error&) {
-    // The disk is full, perhaps: the first error is the one to report.
+    // Perhaps the disk is full. The first error is reported, not this one.
   }
 }
 

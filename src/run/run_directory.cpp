@@ -29,7 +29,7 @@ constexpr const char* lock_name = ".lock";
               fmt::format("{}: {}: {}", path.string(), what, std::generic_category().message(error_number)));
 }
 
-/// Whether the file or folder is one that a run leaves behind.
+/// Whether a run writes a file or folder of this name.
 bool is_output(const std::string& name) {
   if (name == "run.json" || name == "profile.csv" || name == "failure.json") return true;
   for (const auto& entry : output_entries())
@@ -38,7 +38,7 @@ bool is_output(const std::string& name) {
   return false;
 }
 
-/// Whether the file is one of those that are numbered, and has this number.
+/// Whether the file is a numbered output with this number.
 bool has_number(const std::string& name, std::int64_t number) {
   for (const auto& entry : output_entries())
     for (const auto& pattern : entry.files)
@@ -76,7 +76,7 @@ RunDirectory::Made::Made(const fs::path& directory) {
 
 void RunDirectory::Made::remove() const {
   for (auto path = paths.rbegin(); path != paths.rend(); ++path)
-    if (::rmdir(path->c_str()) != 0) return;  // as it should, when the directory holds anything
+    if (::rmdir(path->c_str()) != 0) return;  // it is not empty
 }
 
 RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name) {
@@ -92,12 +92,12 @@ RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name
       throw Error(ErrorKind::input, fmt::format("{}: in use by another run{}", directory.string(),
                                                 process.empty() ? "" : fmt::format(" (process {})", process)));
     }
-    // The file may have been removed by its former owner between open and flock: then lock the new one.
+    // Its former owner may have removed the file between open and flock: then lock the new one.
     if (in_place()) break;
     ::close(descriptor);
   }
   passing.take(file, descriptor);
-  // Only for the message above: a full disk shows itself at the first output.
+  // Only for the message above; a full disk is reported at the first output.
   std::array<char, 24> process{};
   const auto end = fmt::format_to(process.begin(), "{}\n", ::getpid());
   [[maybe_unused]] const bool noted =
@@ -174,7 +174,6 @@ std::optional<fs::path> RunDirectory::set_aside(std::int64_t number) {
   return folder;
 }
 
-/// Into a new folder.
 fs::path RunDirectory::move_aside(const std::vector<fs::path>& files) const {
   std::error_code error;
   fs::path folder;

@@ -10,14 +10,15 @@
 
 namespace pergola {
 
-/// The directory of a run, locked for as long as this object lives. Other processes find it in use.
+/// The directory of a run. It is locked as long as this object lives: another process that opens it is refused. Files
+/// that no run writes are never touched.
 class RunDirectory {
  public:
   enum class Use { fresh, resume, overwrite };
 
-  /// Makes the directory where there is none. Throws Error(input) when it is not empty and `use` is fresh, when it is
-  /// in use (naming the process), or when it is not a directory; Error(system) when the operating system refuses. At
-  /// its end the lock is given back, and the directory removed if this object made it and nothing was put into it.
+  /// Makes the directory if there is none. Throws Error(input) if it is not empty and `use` is fresh, if it is in use
+  /// (naming the process), or if it is not a directory; Error(system) if the operating system refuses. The destructor
+  /// unlocks the directory, and removes it if this object made it and it is empty.
   RunDirectory(const std::filesystem::path& path, Use use);
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
@@ -28,24 +29,23 @@ class RunDirectory {
   std::filesystem::path failure_json() const { return path_ / "failure.json"; }
   std::filesystem::path checkpoints() const { return path_ / checkpoint_folder; }
 
-  /// Whether the directory is no longer where it was: somebody has moved or removed it.
+  /// Whether the directory was moved or removed while this object had it.
   bool gone() const;
 
-  /// Gives back the lock, and the directory where this object made it and nothing was put into it: before the process
-  /// ends without destroying this object.
+  /// Does what the destructor does, for a process that ends without calling it.
   void abandon() const;
-  /// Removes what a run leaves behind, and nothing else.
+  /// Removes the outputs of a run, and nothing else.
   void clear();
-  /// Moves what a run leaves behind into a new folder earlier_001, earlier_002, ... of the directory and names it;
-  /// nothing where there is nothing to move.
+  /// Moves the outputs of a run into a new folder earlier_001, earlier_002, ... and returns it; nothing if there are no
+  /// outputs.
   std::optional<std::filesystem::path> set_aside();
   /// The same with files of this number only (snap_004.hdf5, power_004.csv), and a copy of run.json.
   std::optional<std::filesystem::path> set_aside(std::int64_t number);
-  /// Removes what processes that were killed have left half-written.
+  /// Removes half-written files of processes that were killed.
   void remove_temporaries();
 
  private:
-  /// What did not exist before: the directory, and folders above it.
+  /// The directory and the folders above it, as far as they did not exist.
   struct Made {
     explicit Made(const std::filesystem::path& directory);
     ~Made() { remove(); }
@@ -56,7 +56,7 @@ class RunDirectory {
   struct Lock {
     explicit Lock(const std::filesystem::path& directory);
     ~Lock();
-    /// Removes the file where it is still this one.
+    /// Removes the file, if it is still the one that is locked.
     void remove() const;
     /// Whether the file that is locked is the one that the path names.
     bool in_place() const;
@@ -65,7 +65,7 @@ class RunDirectory {
     PassingFile passing;
   };
 
-  /// What a run has left behind, whole.
+  /// The complete outputs of a run.
   std::vector<std::filesystem::path> outputs() const;
   std::filesystem::path move_aside(const std::vector<std::filesystem::path>& files) const;
 

@@ -8,7 +8,7 @@ namespace pergola {
 namespace {
 
 constexpr std::size_t most_points = 4096;
-/// From so many steps of a particle on, what a trial says about the number of its steps is taken as it is.
+/// With at least this number of steps of a particle the step count of a trial is taken unchanged.
 constexpr double steps_to_trust = 4;
 
 WorkPoint between(const WorkPoint& a, const WorkPoint& b, double time) {
@@ -17,7 +17,7 @@ WorkPoint between(const WorkPoint& a, const WorkPoint& b, double time) {
           a.seconds + f * (b.seconds - a.seconds)};
 }
 
-/// What was measured over what was foretold, as far as `seen` steps of a particle can be trusted.
+/// Measured over foretold steps, weakened if fewer steps of a particle were seen than can be trusted.
 double correction(double measured, double foretold, double seen) {
   if (!(measured > 0) || !(foretold > 0)) return 1;
   return std::pow(measured / foretold, std::min(1.0, seen / steps_to_trust));
@@ -70,7 +70,7 @@ double cost_growth(const WorkCurve& pilot, const StepFit::Parts& each, double n,
 }
 
 WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
-                        const WorkGrowth& growth, double time) {
+                        const StepGrowth& growth, double time) {
   const double both = std::min(trial.length(), time);
   if (pilot.length() <= both || both <= 0) return trial.at(time);
   const double factor = n / pilot_n, steps = std::pow(factor, growth.steps),

@@ -2,34 +2,37 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "time/integrator_entry.hpp"
 
+// How the work of a run grows: fits to what a trial measured, from which `plan` takes the steps and seconds of the
+// whole run, and a run its time left. Plain numbers in and out; nothing here takes a step.
 namespace pergola {
 
-/// Work done since the start of a run, `time` after it.
+/// The work that a run has done at `time` after its start.
 struct WorkPoint {
   double time = 0;
   double steps = 0;
   double particle_steps = 0;  // per particle
-  double seconds = 0;         // that it took, where they were measured
+  double seconds = 0;         // 0: not measured
 };
 
 /// How the work of a run grows in time, from a trial.
 class PERGOLA_API WorkCurve {
  public:
-  /// Points come in the order of time; few enough are kept.
+  /// In the order of time. At most a few thousand points are kept.
   void add(const WorkPoint& point);
   bool empty() const { return points_.empty(); }
-  /// The time that is covered.
+  /// The time of the last point.
   double length() const { return empty() ? 0 : points_.back().time; }
-  /// Between two points on the line through them; beyond the last one as in the last half of what is covered.
+  /// On the line between two points; after the last point the work grows as in the last half of the time before.
   WorkPoint at(double time) const;
 
  private:
   std::vector<WorkPoint> points_;
 };
 
-/// The seconds of a step as a part for each step and one for each particle that takes it, fitted to steps of different
-/// size (least squares, both at least 0). Steps of one size do not tell the two apart: then all is for the particles.
+/// The seconds of a step, as a part for each step and one for each particle that takes it: a least-squares fit to steps
+/// of different size, both parts at least 0. If all steps have one size, all seconds are for the particles.
 class PERGOLA_API StepFit {
  public:
   void add(double steps, double particle_steps, double seconds);
@@ -37,7 +40,7 @@ class PERGOLA_API StepFit {
   struct Parts {
     double per_step = 0, per_particle_step = 0;
   };
-  /// Such that the sum over all that was added is right.
+  /// The sum over all added steps is exact.
   Parts parts() const;
 
  private:
@@ -45,19 +48,15 @@ class PERGOLA_API StepFit {
   double steps_ = 0, particle_steps_ = 0, seconds_ = 0;
 };
 
-/// How much longer the steps up to `end` take than their numbers would have it by those of a part up to `early`: of
-/// particles that cluster a step takes longer in the end. At least 1, for a trial's first steps find cold memory, and
-/// at most what has been seen of a universe.
+/// How much longer the steps up to `end` take than the steps up to `early` suggest: when particles cluster, a step of
+/// the same size takes longer. At least 1, because the first steps of a trial find cold memory; at most 3, the largest
+/// growth measured in a universe.
 PERGOLA_API double cost_growth(const WorkCurve& pilot, const StepFit::Parts& each, double n, double early, double end);
 
-/// Powers of the number of particles with which steps and particle steps per particle grow.
-struct WorkGrowth {
-  double particle_steps = 0, steps = 0;
-};
-
-/// The work of `n` particles over `time`, from a trial of theirs that reached a part of it and one of fewer particles
-/// that went further: the second, scaled, times what the first measured beside it where both have been.
+/// The work of `n` particles over `time`. The trial has the same particles and covers a part of the time; the pilot has
+/// fewer and went further. The pilot's work is scaled by `growth` and corrected by what the trial measured over the
+/// time that both cover.
 PERGOLA_API WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
-                                    const WorkGrowth& growth, double time);
+                                    const StepGrowth& growth, double time);
 
 }  // namespace pergola

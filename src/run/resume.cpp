@@ -1,23 +1,24 @@
-#include "run/run_checkpoint.hpp"
+#include "run/resume.hpp"
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "config/keys.hpp"
 #include "config/kind.hpp"
 #include "io/checkpoint.hpp"
+#include "run/run_record.hpp"
 
 namespace pergola {
-
-using nlohmann::json;
 
 namespace {
 
 std::string value_text(const ModelValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* number = std::get_if<double>(&value)) return json(*number).dump();
+  if (const auto* number = std::get_if<double>(&value)) return nlohmann::json(*number).dump();
   return std::get<std::string>(value);
 }
 
@@ -28,13 +29,13 @@ std::string value_text(const ModelValue& value) {
                                             now.source, key, is, was));
 }
 
-/// The precision is compared by what it means: "auto" is one of the others.
+/// run.precision is compared by its meaning, because "auto" means one of the others.
 bool may_change(const std::string& key) {
   return key == "run.end_time" || key == "run.device" || key == "run.threads" || key == "run.precision" ||
          key.starts_with("output.");
 }
 
-/// Which particles: by model with all its options. A file may have moved; the checkpoint holds its particles.
+/// Compares the model with all its options. A file may have moved: the checkpoint holds its particles.
 void check_part(const RunConfig& now, const std::string& table, const RunConfig::ParticlesPart& a,
                 const RunConfig::ParticlesPart& b) {
   const auto kind = [](const auto& p) { return p.file.empty() ? "model " + p.model : std::string("a file"); };
@@ -103,6 +104,24 @@ std::optional<std::filesystem::path> checkpoint_to_resume(const std::filesystem:
     if (found.fault != CheckpointSearch::Fault::none)
       notice(fmt::format("{}; going on from the one before, {}", found.reason, search.usable().string()));
   return search.usable();
+}
+
+std::string keep_all(RunDirectory& directory) {
+  const auto aside = directory.set_aside();
+  return fmt::format("{}: no checkpoint was ever written here, starting afresh{}", directory.path().string(),
+                     aside ? fmt::format("; earlier outputs are in {}", aside->string()) : "");
+}
+
+std::string keep_shorter_end(RunDirectory& directory, SnapshotTimes times, double end) {
+  const auto finished = read_finished_run(directory.run_json());
+  if (!finished || finished->end_time >= end) return {};
+  const double rounding = 1e-9 * std::abs(finished->end_time);
+  times.skip_to(finished->end_time - rounding);
+  if (times.next() <= finished->end_time + rounding) return {};  // the longer run has it too
+  const auto aside = directory.set_aside(finished->summary.snapshots - 1);
+  if (!aside) return {};
+  return fmt::format("{}: had ended at time {}, where the longer run has no snapshot: that one and run.json are in {}",
+                     directory.path().string(), to_text(finished->end_time), aside->string());
 }
 
 }  // namespace pergola

@@ -1,10 +1,11 @@
-#include "run/pause_watch.hpp"
+#include "run/watcher.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "comm/agreement.hpp"
+#include "run/run.hpp"
 
 namespace pergola {
 
@@ -13,7 +14,7 @@ namespace {
 constexpr double seconds_between_looks = 0.1;
 constexpr std::int64_t most_steps_per_look = 64;
 
-/// What rank 0 has decided.
+/// What rank 0 decides for all ranks.
 struct Decision {
   Pause pause = Pause::none;
   Pace pace = Pace::on;
@@ -68,7 +69,7 @@ Pause PauseWatch::decide(double time, std::int64_t steps, bool interrupted, bool
   return wishes.show ? Pause::show : Pause::none;
 }
 
-/// There must be room for the longest stretch between two looks once more, for the files that wait and for a
+/// The time left must be enough for the longest time between two looks once more, for the files that wait and for a
 /// checkpoint, which is larger than a snapshot.
 bool PauseWatch::wall_time_is_over() const {
   const double limit = options_.wall_limit_seconds;

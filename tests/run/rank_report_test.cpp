@@ -1,4 +1,5 @@
-#include "run/shared_gpus.hpp"
+#include "run/rank_report.hpp"
+#include "comm/communicator.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +8,6 @@
 #include <fstream>
 #include <string>
 
-#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {
