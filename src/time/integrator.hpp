@@ -19,17 +19,16 @@
 namespace pergola {
 
 struct TimeOptions {
-  std::string integrator = "hermite";        // leapfrog
-  double eta = 0.02;                         // accuracy of adaptive and block steps
-  double eta_start = 0.005;                  // the same for the first step of a Hermite run
-  double step = 0;                           // leapfrog with a fixed step; 0: chosen at the start
-  std::string leapfrog = "kick-drift-kick";  // staggered: velocities half a step from the positions, fixed step only
-  std::string steps = "shared";              // leapfrog: block: each particle has its own, a power of two
-  bool adaptive = false;                     // leapfrog: a shared step chosen anew each time
-  double courant = 0.25;                     // adaptive or block on a mesh: cells that a particle may cross in a step
-  double step_max = 0.125;                   // longest block step; a power of two
-  int corrector_iterations = 1;              // Hermite: force evaluations per step, P(EC)^n
-  KeyValues own{};                           // of integrators that have no member here, by "integrator.key"
+  std::string integrator = "hermite";  // leapfrog
+  double eta = 0.02;                   // accuracy of adaptive and block steps
+  double eta_start = 0.005;            // the same for the first step of a Hermite run
+  double step = 0;                     // leapfrog with a fixed step; 0: chosen at the start
+  std::string steps = "shared";        // leapfrog: block: each particle has its own, a power of two
+  bool adaptive = false;               // leapfrog: a shared step chosen anew each time
+  double courant = 0.25;               // adaptive or block on a mesh: cells that a particle may cross in a step
+  double step_max = 0.125;             // longest block step; a power of two
+  int corrector_iterations = 1;        // Hermite: force evaluations per step, P(EC)^n
+  KeyValues own{};                     // of integrators that have no member here, by "integrator.key"
   /// Where space expands: all times of the integrator are then ln a, steps too. The particles that it is given and
   /// shows have GADGET's velocities √a dx/dt with comoving x.
   std::optional<physics::Background> background{};
@@ -119,7 +118,7 @@ class PERGOLA_API Integrator {
     return nullptr;
   }
   /// The particles where they live, all at time(), good until the next step. What the steps are is not changed by it.
-  /// Nothing where velocities and places are not known at one time (block steps, a staggered leapfrog).
+  /// Nothing where velocities and places are not known at one time (block steps).
   virtual std::optional<LentParticles> lend() { return std::nullopt; }
   /// Places or velocities that were lent have been changed: finds the forces anew. Error(numerics) where one of them is
   /// not a finite number.

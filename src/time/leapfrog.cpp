@@ -303,16 +303,14 @@ double Leapfrog<Real>::next_time() const {
   return state_.start_time + static_cast<double>(state_.counts.steps + 1) * step_;
 }
 
-/// Closing kick of the step before, opening kick, drift, forces. Kick-drift-kick and the staggered scheme differ in
-/// rounding only: the latter takes the two kicks as one. About so many steps follow one another, this one included.
+/// Closing kick of the step before, opening kick, drift, forces. `steps`: about how many steps follow one another, this
+/// one included.
 template <class Real>
 void Leapfrog<Real>::step(double dt, double end, double steps) {
   if (queued_.empty()) batch_begin_ = Clock::now();
   clock_.begin("position");
-  const bool staggered = options_.leapfrog == "staggered";
   const auto [open, drift, close] = expansion_.step(time_, dt, end);
-  loops_->kick_drift(state_.arrays(),
-                     {staggered ? 0 : pending_kick_, staggered ? pending_kick_ + open : open, drift, box_});
+  loops_->kick_drift(state_.arrays(), {pending_kick_, open, drift, box_});
   clock_.end();
   queued_.push_back(end);
   if (work_places_.may_move()) clock_.begin("to work");
@@ -390,7 +388,7 @@ void Leapfrog<Real>::finish(double end) {
 /// itself (physics::kick_drift_axis), so that nothing else changes.
 template <class Real>
 std::optional<LentParticles> Leapfrog<Real>::lend() {
-  if (options_.leapfrog == "staggered" || expansion_.given()) return std::nullopt;
+  if (expansion_.given()) return std::nullopt;
   settle();
   if (pending_kick_ != 0) loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;

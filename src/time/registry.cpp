@@ -30,6 +30,7 @@ std::string shown(const KeyValue& value) {
 /// Options built in C++ are checked as those of a file: each key takes the value that it has.
 void check_options(const IntegratorEntry& entry, TimeOptions time) {
   for (const auto& key : entry.keys) {
+    if (!key.value) continue;
     const KeyValue value = key.value(time);
     if (const auto problem = key.take(time, value))
       throw Error(ErrorKind::input,

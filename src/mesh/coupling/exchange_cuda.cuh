@@ -8,7 +8,6 @@
 #include "mesh/coupling/density_cuda.cuh"
 #include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/gather_cuda.cuh"
-#include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
 #include "mesh/coupling/places_cuda.cuh"
 #include "mesh/coupling/slab_sums_cuda.cuh"
@@ -85,8 +84,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
                            counts_.data()};
     if (stored_cells() == 0) {
       // A rank without planes has no particles but some off the mesh.
-    } else if (options_.route == DensityRoute::host) {
-      with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, added, clock); });
     } else {
       const bool given = particles.order;
       if (options_.route == DensityRoute::sorted && !given) order_first(task, clock);
@@ -273,10 +270,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
       with_order(std::integral_constant<int, 2>{});
   }
   /// Whether chunks begin where find_chunk_starts() says.
-  bool has_starts() const {
-    return options_.assignment == Assignment::pcs && options_.route != DensityRoute::host &&
-           options_.route != DensityRoute::atomic;
-  }
+  bool has_starts() const { return options_.assignment == Assignment::pcs && options_.route != DensityRoute::atomic; }
   static unsigned chunks_of(std::int64_t particles) { return blocks_for(particles, usual_chunk); }
   static std::int64_t start_count(std::int64_t particles) { return std::int64_t{chunks_of(particles)} + 1; }
   template <int dimensions>
@@ -327,30 +321,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
     clock.begin("histogram");
     sort.sort(order_.data(), sort_work_.data(), device_.stream());
     task.particles.order = order_.data();
-  }
-
-  /// Route "host". The scratch holds the places of as many particles as fit, and the sums in the end.
-  template <int dimensions, int order>
-  void count_by_host(const DepositTask<Real>& task, void* scratch, StageClock& clock) {
-    auto* const places = static_cast<PlacedMass<Real>*>(scratch);
-    const std::int64_t batch = stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)) /
-                               static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(stored_cells()));
-    std::vector<PlacedMass<Real>> found(static_cast<std::size_t>(std::min(batch, task.particles.count)));
-    DepositCounts counts{};
-    clock.begin("cell assignment");
-    for (std::int64_t first = 0; first < task.particles.count; first += batch) {
-      const std::int64_t count = std::min(batch, task.particles.count - first);
-      if (first > 0) clock.begin("cell assignment");
-      launch("find cells", count, device_.stream(),
-             FindPlaces<dimensions, Real>{frame_, task.particles, first, places});
-      clock.begin("histogram");
-      device_.memory().to_host(found.data(), places, static_cast<std::size_t>(count) * sizeof(PlacedMass<Real>));
-      counts.outside += count_on_host<dimensions, order>(device_.threads(), frame_, found.data(), count,
-                                                         task.per_quantum, sums.data());
-    }
-    device_.memory().from_host(scratch, sums.data(), sums.size() * sizeof(std::int64_t));
-    counts_.from_host(&counts);
   }
 
   /// Rows of the density that can be written while the sums of its rows from `first` on are still to be read.
