@@ -15,7 +15,6 @@
 #include "gravity/mesh_quantum.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
-#include "mesh/coupling/lent_arrivals.hpp"
 #include "mesh/poisson.hpp"
 
 namespace pergola {

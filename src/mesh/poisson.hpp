@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
-#include "mesh/force_rows.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
 

@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "device/lent_memory.hpp"
 #include "device/stage_clock.hpp"
-#include "mesh/force_rows.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
 
@@ -164,5 +164,14 @@ std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, con
   return options.slabs() ? make_mesh_exchange_slabs<Real>(device, grid, options)
                          : make_mesh_exchange_cpu<Real>(device, grid, options);
 }
+
+/// What a mesh of ranks on GPUs is, and its exchange with particles: these arrive from other ranks, from a deposit to
+/// the last look at its particles, in memory of its own, or in what somebody lends, and for as long a number of each
+/// that is kept here says in which order they went.
+class LentArrivals {
+ public:
+  virtual ~LentArrivals() = default;
+  virtual void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) = 0;
+};
 
 }  // namespace pergola

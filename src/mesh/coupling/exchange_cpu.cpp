@@ -4,10 +4,9 @@
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
 #include "mesh/coupling/exchange.hpp"
-#include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
+#include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/coupling/slab_lists.hpp"
-#include "mesh/force_field.hpp"
 #include "mesh/slab_planes.hpp"
 #include "physics/point_mass.hpp"
 

@@ -4,7 +4,7 @@
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "mesh/coupling/deposit_cuda.cuh"
-#include "mesh/coupling/lent_arrivals.hpp"
+#include "mesh/coupling/exchange.hpp"
 #include "mesh/coupling/row_domains.hpp"
 #include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/slab_planes.hpp"

@@ -9,12 +9,8 @@
 #include "device/arena.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "mesh/fft/field_lines.hpp"
-#include "mesh/fft/half_complex.hpp"
-#include "mesh/fft/line_blocks.hpp"
 #include "mesh/fft/poisson_fft.hpp"
-#include "mesh/fft/shared_planes.hpp"
-#include "mesh/fft/thread_memory.hpp"
+#include "mesh/fft/poisson_lines.hpp"
 #include "mesh/fft/transposition.hpp"
 
 namespace pergola {

@@ -7,7 +7,6 @@
 #include "device/parallel.hpp"
 #include "mesh/multigrid/multigrid_loops.hpp"
 #include "mesh/multigrid/multigrid_rows.hpp"
-#include "mesh/multigrid/multigrid_slabs.hpp"
 
 namespace pergola::multigrid {
 

@@ -1,15 +1,12 @@
-#pragma once
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "device/buffer.hpp"
-#include "mesh/device_planes.hpp"
-#include "mesh/multigrid/multigrid_direct.cuh"
 #include "mesh/multigrid/multigrid_kernels.cuh"
 #include "mesh/multigrid/multigrid_loops.hpp"
-#include "mesh/multigrid/multigrid_slabs.hpp"
-#include "mesh/multigrid/multigrid_sweep_kernels.cuh"
+#include "mesh/multigrid/multigrid_sweep.cuh"
+#include "mesh/slab_planes.hpp"
 
 namespace pergola::multigrid {
 
@@ -17,7 +14,7 @@ namespace pergola::multigrid {
 template <class Real>
 constexpr int most_halo = (sizeof(Real) == 4 ? 4 : 2) + 1;
 
-/// Where ranks share levels out (mesh/multigrid/multigrid_slabs.hpp), planes are counted as on the whole grid, a rank
+/// Where ranks share levels out (LevelSlabs, multigrid_loops.hpp), planes are counted as on the whole grid, a rank
 /// works on its own, and its arrays have room for those around. They are fetched before a pass, as many as it has
 /// half-sweeps, so that no other messages are needed within it: cells near the rank's planes are relaxed by both.
 template <class Real>
@@ -370,5 +367,15 @@ class LoopsCuda final : public Loops<Real> {
   int measured_ = 0;                         // how many of the former to one of the latter
   Real* field_ = nullptr;
 };
+
+template <class Real>
+std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels,
+                                             std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<LoopsCuda<Real>>(device, levels, ranks);
+}
+template std::unique_ptr<Loops<float>> make_loops_cuda(const Device&, const std::vector<Level<float>>&,
+                                                       std::shared_ptr<Communicator>);
+template std::unique_ptr<Loops<double>> make_loops_cuda(const Device&, const std::vector<Level<double>>&,
+                                                        std::shared_ptr<Communicator>);
 
 }  // namespace pergola::multigrid

@@ -1,7 +1,7 @@
 #include <numeric>
 #include <utility>
 
-#include "mesh/device_planes.hpp"
+#include "mesh/slab_planes.hpp"
 
 namespace pergola {
 

@@ -1,16 +1,12 @@
-#pragma once
 // CUDA only. The traffic between particles and a mesh: which kernel, on what memory, in what order.
 #include <vector>
 
 #include "device/arena.hpp"
 #include "mesh/coupling/chunk_deposit_cuda.cuh"
-#include "mesh/coupling/counts_on_host_cuda.cuh"
 #include "mesh/coupling/density_cuda.cuh"
-#include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/gather_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
-#include "mesh/coupling/places_cuda.cuh"
-#include "mesh/coupling/slab_sums_cuda.cuh"
+#include "mesh/coupling/slab_exchange.hpp"
 
 namespace pergola::cuda {
 
@@ -383,3 +379,17 @@ class ExchangeCuda final : public MeshExchange<Real> {
 };
 
 }  // namespace pergola::cuda
+
+namespace pergola {
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
+                                                            const ExchangeOptions& options) {
+  return std::make_unique<cuda::ExchangeCuda<Real>>(device, grid, options);
+}
+template std::unique_ptr<MeshExchange<float>> make_mesh_exchange_cuda(const Device&, const Grid&,
+                                                                      const ExchangeOptions&);
+template std::unique_ptr<MeshExchange<double>> make_mesh_exchange_cuda(const Device&, const Grid&,
+                                                                       const ExchangeOptions&);
+
+}  // namespace pergola
