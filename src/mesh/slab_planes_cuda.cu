@@ -1,6 +1,7 @@
 #include <numeric>
 #include <utility>
 
+#include "domain/device_messages.hpp"
 #include "mesh/slab_planes.hpp"
 
 namespace pergola {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "physics/block_steps.hpp"
+#include "time/block_steps.hpp"
 #include "time/leapfrog_loops.hpp"
-#include "time/step_fault.hpp"
 
 namespace pergola {
 
@@ -29,7 +29,7 @@ struct BlockArrays {
 inline constexpr int block_levels = physics::deepest_level + 1;
 
 /// What a step needs beside the particles. Kicks and drifts are what accelerations and velocities are multiplied with:
-/// times, unless space expands (time/expansion.hpp).
+/// times, unless space expands (Expansion, time/leapfrog.hpp).
 struct BlockStep {
   std::int64_t now = 0;   // tick at which it begins
   std::int64_t next = 0;  // tick at which it ends

@@ -8,11 +8,9 @@
 #include "gravity/solver_entry.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
-#include "time/for_precision.hpp"
+#include "time/block_steps.hpp"
 #include "time/hermite.hpp"
-#include "time/hermite_state.hpp"
 #include "time/shared_evaluation.hpp"
-#include "time/step_classes.hpp"
 
 namespace pergola {
 
@@ -310,7 +308,8 @@ std::int64_t HermiteCpu<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_hermite_cpu(const TimeOptions& time, const SolverOptions& gravity,
                                              const IntegratorContext& context) {
-  return make_for_precision<HermiteCpu>(time, gravity, context);
+  if (gravity.precision == Precision::single) return std::make_unique<HermiteCpu<float>>(time, gravity, context);
+  return std::make_unique<HermiteCpu<double>>(time, gravity, context);
 }
 
 }  // namespace pergola

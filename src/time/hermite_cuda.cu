@@ -3,10 +3,9 @@
 
 #include "device/graph.cuh"
 #include "gravity/direct_spread_cuda.cuh"
+#include "time/block_steps.hpp"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"
-#include "time/hermite_state.hpp"
-#include "time/step_classes.hpp"
 
 namespace pergola {
 

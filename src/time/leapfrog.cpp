@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -13,20 +14,93 @@
 #include "device/arena.hpp"
 #include "device/permute.hpp"
 #include "device/stage_clock.hpp"
+#include "domain/share_source.hpp"
+#include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
-#include "time/expansion.hpp"
-#include "time/for_precision.hpp"
 #include "time/leapfrog_loops.hpp"
-#include "time/leapfrog_state.hpp"
-#include "time/order_keeper.hpp"
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
 #include "time/work_places.hpp"
 
 namespace pergola {
+
+template <class Real>
+void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Expansion& expansion,
+                                Communicator* ranks) {
+  take_share(particles, ranks, [&](ParticleSource& own) {
+    if (!expansion.given()) return this->take(own);
+    ScaledVelocities momenta(own, 1 / expansion.shown_velocity(time));
+    this->take(momenta);
+  });
+  mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
+  start_time = time;
+  counts = {};
+}
+
+template <class Real>
+LeapfrogArrays<Real> LeapfrogState<Real>::arrays() {
+  auto &place = this->x, &speed = this->v;
+  LeapfrogArrays<Real> arrays;
+  arrays.count = this->count();
+  arrays.x = place.x.data(), arrays.y = place.y.data(), arrays.z = place.z.data();
+  arrays.vx = speed.x.data(), arrays.vy = speed.y.data(), arrays.vz = speed.z.data();
+  arrays.ax = a.x.data(), arrays.ay = a.y.data(), arrays.az = a.z.data();
+  arrays.jx = j.x.data(), arrays.jy = j.y.data(), arrays.jz = j.z.data();
+  arrays.species = this->species.data();
+  return arrays;
+}
+
+template <class Real>
+Sources<Real> LeapfrogState<Real>::sources() const {
+  const auto &place = this->x, &speed = this->v;
+  Sources<Real> sources;
+  sources.count = this->count();
+  sources.x = place.x.data(), sources.y = place.y.data(), sources.z = place.z.data();
+  sources.vx = speed.x.data(), sources.vy = speed.y.data(), sources.vz = speed.z.data();
+  sources.mass = this->mass.data();
+  sources.species = this->species.data();
+  sources.mass_quantum = mass_quantum;
+  return sources;
+}
+
+template <class Real>
+void LeapfrogState<Real>::save(StateSource& to) const {
+  this->FieldList::save(to);
+  to.put_value("start_time", start_time);
+  to.put_value("counts", counts);
+}
+
+template <class Real>
+void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
+  this->FieldList::restore(from, ranks ? ranks->rank() : 0, ranks ? ranks->size() : 1);
+  mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
+  start_time = from.get_value<double>("start_time");
+  counts = from.get_value<StepCounts>("counts");
+}
+
+template <class Real>
+ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) const {
+  ParticleState state;
+  state.id = this->id_at(place);
+  state.mass = this->mass.fetch(place);
+  state.position = this->x.fetch(place), state.velocity = this->v.fetch(place);
+  state.acceleration = a.fetch(place);
+  state.time = time;
+  return state;
+}
+
+template <class Real>
+void LeapfrogState<Real>::fail_where(std::int64_t place, std::int64_t kind, const char* (*reason)(std::int64_t kind),
+                                     double time, Communicator* ranks) const {
+  pergola::fail_where(
+      {place, kind, time}, reason, [&] { return particle_at(place, time); }, ranks);
+}
+
+template struct LeapfrogState<float>;
+template struct LeapfrogState<double>;
 
 namespace {
 
@@ -42,8 +116,48 @@ constexpr std::int64_t longest_batch = 256;
 /// Ranks that share the work sort together, every so many steps.
 constexpr std::int64_t steps_between_sorts = 32;
 
+/// Says when it pays to bring the particles back into the order in memory that their solver works best with: as soon as
+/// the time lost by disorder since the last sorting exceeds what a sorting costs. What a run computes does not depend
+/// on when that is.
+class OrderKeeper {
+ public:
+  void sorted(double seconds) {
+    cost_ = seconds;
+    ordered_ = lost_ = 0;
+    steps_ = 0;
+  }
+  /// `steps` steps took `seconds`, nothing else included. The first ones after a sorting are what the others are
+  /// compared with: their mean, so that the ups and downs of a busy machine add up to little, or that of an earlier
+  /// sorting where these were slow by accident.
+  void stepped(std::int64_t steps, double seconds) {
+    const bool in_order = steps_ < ordered_steps;
+    steps_ += steps;
+    if (!in_order) {
+      lost_ += seconds - static_cast<double>(steps) * best_;
+      return;
+    }
+    ordered_ += seconds;
+    if (steps_ >= ordered_steps) best_ = std::min(ordered_ / static_cast<double>(steps_), slower * best_);
+  }
+  bool due() const { return lost_ > cost_; }
+  /// So many steps may be taken before the next look: few while the particles are in order, then half of those since
+  /// the sorting.
+  std::int64_t steps_to_look() const { return std::max(std::int64_t{2}, steps_ / 2); }
+
+ private:
+  /// The particles count as ordered for so many steps.
+  static constexpr std::int64_t ordered_steps = 4;
+  /// From one sorting to the next steps may become slower by this much without being taken for an accident.
+  static constexpr double slower = 1.05;
+  double cost_ = 0;
+  double ordered_ = 0;                                     // seconds of the steps in order
+  double best_ = std::numeric_limits<double>::infinity();  // seconds of a step in order
+  double lost_ = 0;
+  std::int64_t steps_ = 0;
+};
+
 template <class Real>
-std::unique_ptr<LeapfrogLoops<Real>> make_loops(const Device& device) {
+std::unique_ptr<LeapfrogLoops<Real>> make_shared_step_loops(const Device& device) {
   if (device.is_cuda()) {
     if constexpr (cuda_built) return make_leapfrog_loops_cuda<Real>(device);
   }
@@ -155,7 +269,7 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
       solver_(ranks_ ? make_spread_solver<Real>(gravity, context.device, ranks_)
                      : make_solver<Real>(gravity, context.device)),
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
-      loops_(make_loops<Real>(context.device)),
+      loops_(make_shared_step_loops<Real>(context.device)),
       clock_(context.device, context.profile),
       state_(context.device),
       work_places_(state_, *solver_, ranks_) {
@@ -441,7 +555,8 @@ std::int64_t Leapfrog<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_leapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                           const IntegratorContext& context) {
-  return make_for_precision<Leapfrog>(time, gravity, context);
+  if (gravity.precision == Precision::single) return std::make_unique<Leapfrog<float>>(time, gravity, context);
+  return std::make_unique<Leapfrog<double>>(time, gravity, context);
 }
 
 }  // namespace pergola

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gravity/solver_entry.hpp"
-#include "time/block_leapfrog.hpp"
 #include "time/integrator_entry.hpp"
 #include "time/leapfrog.hpp"
 

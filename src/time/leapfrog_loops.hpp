@@ -38,10 +38,11 @@ struct NotFinite {
 /// The shortest of the steps that the particles want; see time.eta and time.courant.
 struct StepWish {
   double eta = 0;
-  Softening softening;                               // zero: from the jerk
-  double courant_length = 0;                         // no particle moves farther than this in a step; 0: any length
-  double pending_kick = 0;                           // what the velocities lack: v + a pending_kick
-  double acceleration_scale = 1, courant_scale = 1;  // of the two wishes, where space expands (time/expansion.hpp)
+  Softening softening;        // zero: from the jerk
+  double courant_length = 0;  // no particle moves farther than this in a step; 0: any length
+  double pending_kick = 0;    // what the velocities lack: v + a pending_kick
+  double acceleration_scale = 1,
+         courant_scale = 1;  // of the two wishes, where space expands (Expansion, time/leapfrog.hpp)
 };
 
 /// The step that particle i wants under an acceleration; epsilon: its softening length. physics::acceleration_step

@@ -60,6 +60,9 @@ std::uint64_t id_of(const Store& store, std::int64_t place, std::int64_t total, 
   return found;
 }
 
+/// The error of a run that is longer than block times can count.
+Error too_many_ticks(double time);
+
 /// The same collision with the ids of the two particles and the time in its message.
 CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,
                              double time);

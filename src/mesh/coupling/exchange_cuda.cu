@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "device/arena.hpp"
+#include "domain/device_messages.hpp"
 #include "mesh/coupling/chunk_deposit_cuda.cuh"
 #include "mesh/coupling/density_cuda.cuh"
 #include "mesh/coupling/gather_cuda.cuh"

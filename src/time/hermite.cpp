@@ -1,4 +1,4 @@
-#include "time/hermite_state.hpp"
+#include "time/hermite.hpp"
 
 #include <cmath>
 
@@ -6,8 +6,8 @@
 #include "domain/share_source.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
+#include "time/block_steps.hpp"
 #include "time/show_rules.hpp"
-#include "time/step_classes.hpp"
 
 namespace pergola {
 
