@@ -82,15 +82,7 @@ template std::vector<Level<double>> make_levels(const Grid& grid, int limit, int
 template AxisModes<float> axis_modes(const Level<float>& level);
 template AxisModes<double> axis_modes(const Level<double>& level);
 
-}  // namespace pergola::multigrid
-
-namespace pergola {
-
 namespace {
-
-using multigrid::Level;
-using multigrid::Loops;
-using multigrid::Start;
 
 /// Grids up to this many cells per axis are solved directly: that costs less than further levels.
 constexpr int direct_cells = 16;
@@ -168,7 +160,7 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
     const double operator_norm = levels_.front().stencil.norm();
     double before = std::numeric_limits<double>::infinity();
     for (int cycle = 1;; ++cycle) {
-      const multigrid::Norms squares = loops_->norms();
+      const Norms squares = loops_->norms();
       const double residual = std::sqrt(squares.residual);
       const double scale = std::sqrt(squares.source) + operator_norm * std::sqrt(squares.potential);
       if (!std::isfinite(residual + scale))
@@ -205,21 +197,26 @@ template <class Real>
 std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels,
                                         std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
-    if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels, std::move(ranks));
-  return multigrid::make_loops_cpu<Real>(device, levels, std::move(ranks));
+    if (device.is_cuda()) return make_loops_cuda<Real>(device, levels, std::move(ranks));
+  return make_loops_cpu<Real>(device, levels, std::move(ranks));
 }
 
 }  // namespace
+
+}  // namespace pergola::multigrid
+
+namespace pergola {
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
                                                             const MultigridOptions& options,
                                                             std::shared_ptr<Communicator> ranks) {
-  validate(grid, options);
-  auto levels = multigrid::make_levels<Real>(grid, options.levels, direct_cells);
+  multigrid::validate(grid, options);
+  auto levels = multigrid::make_levels<Real>(grid, options.levels, multigrid::direct_cells);
   const int planes = multigrid::LevelSlabs<Real>(levels, ranks).count(0);
-  auto loops = make_loops<Real>(device, levels, std::move(ranks));
-  return std::make_unique<PoissonMultigrid<Real>>(grid, options, std::move(levels), planes, std::move(loops));
+  auto loops = multigrid::make_loops<Real>(device, levels, std::move(ranks));
+  return std::make_unique<multigrid::PoissonMultigrid<Real>>(grid, options, std::move(levels), planes,
+                                                             std::move(loops));
 }
 template std::unique_ptr<PoissonSolver<float>> make_poisson_multigrid(const Device&, const Grid&,
                                                                       const MultigridOptions&,
@@ -229,7 +226,7 @@ template std::unique_ptr<PoissonSolver<double>> make_poisson_multigrid(const Dev
                                                                        std::shared_ptr<Communicator>);
 
 int multigrid_slab_unit(const Grid& grid, const MultigridOptions& options, int ranks) {
-  const auto levels = multigrid::make_levels<double>(grid, options.levels, direct_cells);
+  const auto levels = multigrid::make_levels<double>(grid, options.levels, multigrid::direct_cells);
   return multigrid::slab_unit(levels, multigrid::shared_levels(levels, ranks));
 }
 
