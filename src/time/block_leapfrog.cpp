@@ -31,8 +31,8 @@ namespace {
 
 using physics::deepest_level;
 
-/// Where fewer than one of so many particles are active, what the solver prepared for an earlier step is brought up to
-/// date rather than made anew. A rule that looks at the state only: a resumed run does the same.
+/// If fewer than one of this many particles are active, what the solver prepared for an earlier step is updated rather
+/// than made anew. The rule looks at the state only: a resumed run does the same.
 constexpr std::int64_t update_below = 4;
 
 /// Opening and closing kicks of a step from `begin` to `end`, of the levels up to `deepest`.
@@ -87,8 +87,8 @@ void add_probed(const Device& device, const VectorBuffer<Real>& from, const std:
   add(from.x, forces.ax), add(from.y, forces.ay), add(from.z, forces.az);
 }
 
-/// A solver whose work for one step may serve the next ones too, AnySolver::update(), and which is lent in between:
-/// what the steps build on is then put aside.
+/// A solver whose work for one step may serve the next ones too (AnySolver::update()), and which outputs may use in
+/// between: lend() suspends what the steps build on, take_back() resumes it. Both leave the bits of the steps alone.
 template <class Real>
 class KeptSolver {
  public:
@@ -96,9 +96,10 @@ class KeptSolver {
   Solver<Real>* operator->() const { return solver_.get(); }
   Solver<Real>& operator*() const { return *solver_; }
 
-  /// Nothing is known of the sources that come.
+  /// The next sources may be any: nothing of the last ones is used.
   void forget() { prepared_ = lent_ = has_answers_ = at_sources_ = false; }
-  /// For sources of which some ask; few: what was prepared for an earlier step will do.
+  /// Makes the solver ready for these sources. `few` of them are active: what was prepared for an earlier step is only
+  /// updated.
   void take(const Sources<Real>& sources, bool few) {
     take_back();
     at_sources_ = has_answers_ = false;
@@ -110,7 +111,7 @@ class KeptSolver {
   }
   /// The sources are the same on other ranks, or in another order.
   void be_given_anew() { has_answers_ = false; }
-  /// The sources have moved, and none asks.
+  /// The sources have moved, and none is active.
   void pass() { at_sources_ = has_answers_ = false; }
   /// Whether it can evaluate() for the sources of the last step, which are still where they were. Finds what was lost
   /// by lending once more, with the same bits.
@@ -173,6 +174,13 @@ std::unique_ptr<BlockLoops<Real>> make_block_loops(const Device& device) {
   return make_block_loops_cpu<Real>(device);
 }
 
+/// Kick-drift-kick leapfrog with block steps. Springel 2005, section 4.
+///
+/// Times are ticks of step_max / 2^deepest_level. A step goes from one tick at which some particle's step ends to the
+/// next such tick: (1) opening kicks of the steps that begin, (2) drift of all particles, (3) forces on the particles
+/// whose step ends, (4) their closing kicks and their next levels, (5) the census of levels.
+/// Before and after a step all positions are those of now_; velocities of particles within a step are half a step
+/// ahead of its beginning. show() and finish() end all steps early, with the same formulas.
 template <class Real>
 class BlockLeapfrog final : public Integrator {
  public:
@@ -320,7 +328,7 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
   return arrays;
 }
 
-/// There are other particles here than before, with levels of their own.
+/// After particles have changed ranks: scratch for them, and the census of their levels.
 template <class Real>
 void BlockLeapfrog<Real>::take_others() {
   solver_.be_given_anew();

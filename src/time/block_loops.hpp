@@ -28,8 +28,8 @@ struct BlockArrays {
 
 inline constexpr int block_levels = physics::deepest_level + 1;
 
-/// What a step needs beside the particles. Kicks and drifts are what accelerations and velocities are multiplied with:
-/// times, unless space expands (Expansion, time/leapfrog.hpp).
+/// What a step needs beside the particles. Kicks and drifts are the factors of accelerations and velocities: times,
+/// unless space expands (Expansion, time/leapfrog.hpp).
 struct BlockStep {
   std::int64_t now = 0;   // tick at which it begins
   std::int64_t next = 0;  // tick at which it ends
@@ -197,7 +197,9 @@ PERGOLA_HD StepFault close_early(const BlockArrays<Real>& s, const EarlyEnd& end
 }
 
 /// The loops over particles that block steps need, one implementation per device: time/block_loops_cpu.cpp and
-/// time/block_loops_cuda.cu. They do not wait for a GPU unless they return a number.
+/// time/block_loops_cuda.cu. They do not wait for a GPU unless they return a number. The functions above, one for both
+/// devices, do the work for one particle. Faults and populations are collected in a BlockCensus, which the host reads
+/// once per step; of several faulty particles the one at the lowest place counts.
 template <class Real>
 class BlockLoops {
  public:

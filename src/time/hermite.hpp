@@ -44,9 +44,9 @@ PERGOLA_HD StepFault hermite_end_step(const HermiteStep& step, double dt, const 
   return StepFault::none;
 }
 
-/// The living state of a Hermite run on its device: what is saved and restored, and nothing that can be derived from
-/// it. Particle i is known at tick[i] (counted from start_time) and takes a step of level[i] next. Used by both
-/// engines.
+/// The state of a Hermite run on its device: what is saved and restored, and nothing that can be derived from it.
+/// Particle i is known at tick[i] (counted from start_time) with acceleration and jerk of that tick, and takes a step
+/// of level[i] next. Both engines (hermite_cpu.cpp, hermite_cuda.cu) use it.
 template <class Real>
 struct HermiteState : ParticleStore<Real> {
   VectorField<Real> a{*this, "acceleration"}, j{*this, "jerk"};
@@ -87,7 +87,7 @@ struct HermiteState : ParticleStore<Real> {
   void fail_where(std::int64_t i, StepFault fault, double at, Communicator* ranks) const;
 };
 
-/// What the two engines show of it.
+/// The calls of Integrator that both engines answer from the state.
 template <class Real>
 class HermiteIntegrator : public Integrator {
  public:
@@ -103,6 +103,10 @@ class HermiteIntegrator : public Integrator {
 };
 
 /// 4th-order Hermite with individual block steps. Makino & Aarseth 1992; formulas in physics/hermite.hpp.
+///
+/// A step: (1) the earliest tick at which a particle's step ends, (2) the particles that end there, (3) all particles
+/// predicted to that tick as sources, (4) acceleration and jerk of the active ones, (5) their correction and next
+/// level. (3) to (5) are repeated as corrector_iterations says.
 std::unique_ptr<Integrator> make_hermite_cpu(const TimeOptions& time, const SolverOptions& gravity,
                                              const IntegratorContext& context);
 /// The same with the whole state and the choice of the next block on the GPU.

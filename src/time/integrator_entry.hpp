@@ -23,8 +23,9 @@ struct StepGrowth {
   double steps = 0;
 };
 
-/// An integrator describes itself. Whoever lists, checks, explains or plans asks the entry; its name is compared
-/// nowhere else.
+/// An integrator describes itself: its name, its keys of [time], what it needs of a solver, what cannot be had
+/// together, and how it is made. The registry, the configuration, `plan` and the docs read the entry. The name of an
+/// integrator is compared in its own files only.
 struct IntegratorEntry {
   std::string name;
   std::string summary;

@@ -116,9 +116,8 @@ constexpr std::int64_t longest_batch = 256;
 /// Ranks that share the work sort together, every so many steps.
 constexpr std::int64_t steps_between_sorts = 32;
 
-/// Says when it pays to bring the particles back into the order in memory that their solver works best with: as soon as
-/// the time lost by disorder since the last sorting exceeds what a sorting costs. What a run computes does not depend
-/// on when that is.
+/// Says when it pays to sort the particles into the order in memory that their solver works best with: as soon as the
+/// time lost by disorder since the last sorting exceeds what a sorting costs. No result depends on when that is.
 class OrderKeeper {
  public:
   void sorted(double seconds) {
@@ -126,9 +125,9 @@ class OrderKeeper {
     ordered_ = lost_ = 0;
     steps_ = 0;
   }
-  /// `steps` steps took `seconds`, nothing else included. The first ones after a sorting are what the others are
-  /// compared with: their mean, so that the ups and downs of a busy machine add up to little, or that of an earlier
-  /// sorting where these were slow by accident.
+  /// `steps` steps took `seconds`, nothing else included. The other steps are compared with the mean of the first ones
+  /// after a sorting; the mean is little disturbed by a busy machine. If these were slow by accident, the mean of an
+  /// earlier sorting counts.
   void stepped(std::int64_t steps, double seconds) {
     const bool in_order = steps_ < ordered_steps;
     steps_ += steps;
@@ -140,12 +139,12 @@ class OrderKeeper {
     if (steps_ >= ordered_steps) best_ = std::min(ordered_ / static_cast<double>(steps_), slower * best_);
   }
   bool due() const { return lost_ > cost_; }
-  /// So many steps may be taken before the next look: few while the particles are in order, then half of those since
-  /// the sorting.
+  /// The number of steps that may be taken before the next look: few while the particles are in order, then half of
+  /// those since the sorting.
   std::int64_t steps_to_look() const { return std::max(std::int64_t{2}, steps_ / 2); }
 
  private:
-  /// The particles count as ordered for so many steps.
+  /// For this number of steps after a sorting the particles count as ordered.
   static constexpr std::int64_t ordered_steps = 4;
   /// From one sorting to the next steps may become slower by this much without being taken for an accident.
   static constexpr double slower = 1.05;
@@ -164,6 +163,12 @@ std::unique_ptr<LeapfrogLoops<Real>> make_shared_step_loops(const Device& device
   return make_leapfrog_loops_cpu<Real>(device);
 }
 
+/// Kick-drift-kick leapfrog with one step for all particles. Springel 2005, section 4.1.
+///
+/// A step: (1) the closing kick of the step before, the opening kick and the drift in one pass, (2) forces. The closing
+/// kick stays pending until the next step or until the particles are shown. On a GPU steps are queued in batches and
+/// looked at afterwards (settle); an adaptive step is looked at each time.
+/// The solver may want an order of the particles in memory (sort); no result depends on it.
 template <class Real>
 class Leapfrog final : public Integrator {
  public:
@@ -306,7 +311,7 @@ double Leapfrog<Real>::least_step(const StepWish& wish) {
   return step;
 }
 
-/// Ends the run, on all ranks, where one has a particle that is not finite; place −1: this one has none.
+/// Ends the run on all ranks if one of them has a particle that is not finite. Place −1: this rank has none.
 template <class Real>
 void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) const {
   state_.fail_where(

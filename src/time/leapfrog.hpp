@@ -12,9 +12,9 @@
 
 namespace pergola {
 
-/// What steps multiply accelerations and velocities with. In a space at rest these are the steps themselves; in one
-/// that expands an integrator's time is ln a, its velocities are the momenta a² dx/dt, and kicks and drifts multiply
-/// the integrals of physics/cosmology.hpp.
+/// The factors of kicks and drifts. In a space at rest they are the steps themselves. In one that expands, the time of
+/// an integrator is ln a, its velocities are the momenta a² dx/dt, and the factors are the integrals of
+/// physics/cosmology.hpp. Where particles come in or are shown, velocities are GADGET's √a dx/dt.
 class Expansion {
  public:
   explicit Expansion(const std::optional<physics::Background>& background) : background_(background) {}
@@ -95,7 +95,8 @@ class ScaledVelocities final : public DeviceSource {
   double factor_;
 };
 
-/// The particles of a leapfrog run on their device, with shared or with block steps.
+/// The particles of a leapfrog run on their device, with shared or with block steps: the fields of a store, which save,
+/// restore, reorder and move together, and what is derived from them.
 template <class Real>
 struct LeapfrogState : ParticleStore<Real> {
   VectorField<Real> a{*this, "acceleration"};

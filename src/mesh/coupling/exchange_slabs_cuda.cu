@@ -29,7 +29,7 @@ __device__ int find_start(const CellFrame<Real>& frame, const MeshParticles<Real
 }
 
 /// By the particles' order: each and the rank that has the plane or row in which its cloud begins; the own one of those
-/// that are off the mesh, and so far of those in rows that are nobody's.
+/// that are off the mesh, and for now of those in rows without a rank.
 template <int order, bool by_row, class Real>
 struct ListByOwner {
   CellFrame<Real> frame;
@@ -302,7 +302,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   LentMemory lent_, lent_way_;
   CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_, row_owner_;  // of each plane; and of each row, where particles go by rows
-  Buffer<int> uncovered_;                    // whether some were in rows that are nobody's
+  Buffer<int> uncovered_;                    // whether some were in rows without a rank
   std::uint32_t own_rank_ = 0;
   DeviceRouting routing_;
   std::int64_t kept_ = 0;

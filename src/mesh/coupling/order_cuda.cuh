@@ -88,7 +88,7 @@ class CountsOnHost {
     check(cudaMemcpyAsync(counts_, from, sizeof(DepositCounts), cudaMemcpyDeviceToHost, handle(stream)), "copy counts");
     check(cudaEventRecord(arrived_, handle(stream)), "cudaEventRecord");
   }
-  /// What the last fetch brought, if it has arrived; else nothing.
+  /// The counts of the last fetch; null while the copy is under way.
   const DepositCounts* arrived() const { return cudaEventQuery(arrived_) == cudaSuccess ? counts_ : nullptr; }
 
  private:

@@ -43,8 +43,8 @@ struct SlabReach {
   SlabPlanes slab;
 };
 
-/// What a rank works on where that is not its slab (row_domains.hpp), on either device: memory for sums and then
-/// forces, and the potential, or a component of the force, with the planes around.
+/// What a rank works on if that is not its slab (row_domains.hpp), on either device: memory for sums and then forces,
+/// and the potential, or a component of the force, with its ghost planes.
 template <class Real>
 class ExchangeDomain {
  public:
@@ -96,7 +96,7 @@ class ExchangeDomain {
   std::size_t plane_bytes_ = 0;  // for which the planes' rounds were made
 };
 
-/// What an exchange for slabs, on either device, leaves to the exchange of the rank's own planes.
+/// The calls that an exchange for slabs, on either device, forwards to the exchange of the rank's own planes.
 template <class Real>
 class SlabExchange : public MeshExchange<Real> {
  public:

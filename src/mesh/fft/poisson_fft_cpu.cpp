@@ -26,8 +26,8 @@ constexpr int block_lines = 32;  // z lines that are taken out of the field toge
 /// the plane is a row, and y stands for z. All cuts are independent of the number of threads, and so are the bits.
 ///
 /// Where ranks share the field out, each does the first and last pass for its planes and the middle one for its share
-/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines. On
-/// one machine nothing is brought: all reach into planes of all (SharedPlanes).
+/// of the lines along z. A Transposition in between sends them: the same batches of the same lines. On one machine no
+/// messages are needed: all ranks read and write one another's planes in shared memory (SharedPlanes).
 /// Planes of the padding along z exist nowhere then, but for the two beyond the grid where they are wanted.
 template <class Real>
 class PoissonFftCpu final : public PoissonSolver<Real> {

@@ -221,7 +221,7 @@ class SharedPlanes {
   std::int64_t to_columns_ = 0, to_planes_ = 0;
 };
 
-/// Work memory of the same size for each thread of a device, lent and given back.
+/// Work memory of the same size for each thread of a device; a thread borrows a piece and gives it back.
 class ThreadMemory {
  public:
   ThreadMemory(const Device& device, std::int64_t bytes) : memory_(device, bytes * device.threads()) {

@@ -14,7 +14,7 @@ namespace pergola::multigrid {
 template <class Real>
 constexpr int most_halo = (sizeof(Real) == 4 ? 4 : 2) + 1;
 
-/// Where ranks share levels out (LevelSlabs, multigrid_loops.hpp), planes are counted as on the whole grid, a rank
+/// The loops on a GPU. Where ranks share levels out (LevelSlabs), planes are counted as on the whole grid, a rank
 /// works on its own, and its arrays have room for those around. They are fetched before a pass, as many as it has
 /// half-sweeps, so that no other messages are needed within it: cells near the rank's planes are relaxed by both.
 template <class Real>

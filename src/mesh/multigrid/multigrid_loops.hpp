@@ -24,10 +24,14 @@ struct Norms {
   double residual = 0, source = 0, potential = 0;
 };
 
-/// The loops over cells that the cycles need, one implementation per device: mesh/multigrid/multigrid_cpu.cpp and
-/// mesh/multigrid/multigrid_cuda.cu. Each level has a potential and a source; the formulas stand in
-/// physics/poisson_stencil.hpp. For the full approximation scheme of a nonlinear operator, descend() would also average
-/// the potential and add the coarse operator of it to the coarse source, and ascend() interpolate the difference to it.
+/// The loops over cells that the cycles (multigrid.cpp) need, one implementation per device: multigrid_cpu.cpp and
+/// multigrid_cuda.cu. Each level has a potential and a source; the formulas stand in physics/poisson_stencil.hpp.
+///
+/// A V-cycle from a level is descend() on it and on each coarser level, solve_coarsest(), and ascend() back. Before the
+/// first one begin() takes the density; after the last one finish() leaves the potential.
+/// Sums are kept by plane and added in their order, so that the bits depend neither on threads nor on ranks.
+/// For the full approximation scheme of a nonlinear operator, descend() would also average the potential and add the
+/// coarse operator of it to the coarse source, and ascend() interpolate the difference to it.
 template <class Real>
 class Loops {
  public:
@@ -56,7 +60,7 @@ class Loops {
   virtual void finish() = 0;
 };
 
-/// With ranks, each with its planes of some levels (LevelSlabs), all make all calls together.
+/// With ranks each has its planes of some levels (LevelSlabs), and all make all calls together.
 template <class Real>
 std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels,
                                             std::shared_ptr<Communicator> ranks);
@@ -125,7 +129,7 @@ class LevelSlabs {
     if (shared(level)) fresh_[static_cast<std::size_t>(level)] = fresh;
   }
 
-  /// What each rank has of every `per` planes of a shared level, brought together on all; its own stands at its place.
+  /// Gathers on all ranks what each has for every `per` planes of a shared level; a rank's own stands at its place.
   template <class Value>
   void gather(int level, Value* all, std::int64_t values, int per = 1) {
     if (shared(level)) ranks_->all_gather_in_place(all, pieces<Value>(level, values, per));
