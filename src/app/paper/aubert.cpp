@@ -9,7 +9,6 @@
 #include <limits>
 #include <map>
 
-#include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
 #include "base/profile.hpp"
 #include "base/stopwatch.hpp"

@@ -25,7 +25,8 @@ struct Norms {
 };
 
 /// The loops over cells that the cycles (multigrid.cpp) need, one implementation per device: multigrid_cpu.cpp and
-/// multigrid_cuda.cu. Each level has a potential and a source; the formulas stand in physics/poisson_stencil.hpp.
+/// multigrid_cuda.cuh (compiled once per number type, for its kernels are many). Each level has a potential and a
+/// source; the formulas stand in physics/poisson_stencil.hpp.
 ///
 /// A V-cycle from a level is descend() on it and on each coarser level, solve_coarsest(), and ascend() back. Before the
 /// first one begin() takes the density; after the last one finish() leaves the potential.

@@ -1,3 +1,4 @@
+#pragma once
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -367,15 +368,5 @@ class LoopsCuda final : public Loops<Real> {
   int measured_ = 0;                         // how many of the former to one of the latter
   Real* field_ = nullptr;
 };
-
-template <class Real>
-std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels,
-                                             std::shared_ptr<Communicator> ranks) {
-  return std::make_unique<LoopsCuda<Real>>(device, levels, ranks);
-}
-template std::unique_ptr<Loops<float>> make_loops_cuda(const Device&, const std::vector<Level<float>>&,
-                                                       std::shared_ptr<Communicator>);
-template std::unique_ptr<Loops<double>> make_loops_cuda(const Device&, const std::vector<Level<double>>&,
-                                                        std::shared_ptr<Communicator>);
 
 }  // namespace pergola::multigrid
