@@ -94,11 +94,11 @@ struct PoissonFftOptions {
   bool spectral_force = false;  // keep the transform for spectral_force()
   /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve(),
   /// spectral_force(), find_modes() and from_modes() together. Null: the field is whole. In two dimensions, on the CPU,
-  /// a plane is a row, and a unit of them is a multiple of 16: rows are transformed so many at a time. On a GPU a
+  /// a plane is a row, and a unit of them is a multiple of 16: that many rows are transformed together. On a GPU a
   /// spectral force is made from modes.
   std::shared_ptr<Communicator> ranks{};
   std::shared_ptr<DeviceMessages> messages{};  // of these on GPUs, with others; null: it makes its own
-  int slab_unit = 1;                           // planes are shared out so many at a time
+  int slab_unit = 1;                           // ranks get multiples of this number of planes
   /// In an isolated box the ranks with the first and the last plane also get planes −1 and n, next to them, where the
   /// field has room. Without this those planes mean nothing.
   bool planes_beyond = false;

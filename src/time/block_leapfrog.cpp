@@ -250,7 +250,7 @@ class BlockLeapfrog final : public Integrator {
   Box box_;
   double tick_length_;
   Device device_;
-  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   KeptSolver<Real> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<BlockLoops<Real>> loops_;

@@ -205,7 +205,7 @@ class BlockLoops {
  public:
   virtual ~BlockLoops() = default;
   virtual void set_census(const BlockCensus& census) = 0;
-  /// As the calls so far have left it. Waits.
+  /// After all calls until now. Waits.
   virtual BlockCensus census() = 0;
   /// Levels from the accelerations of all particles, in new_ax, …; counts them.
   virtual void choose_first_levels(const BlockArrays<Real>& arrays, const BlockStep& step) = 0;
@@ -215,7 +215,7 @@ class BlockLoops {
   virtual void kick_by_long_range(const BlockArrays<Real>& arrays, double kick) = 0;
   /// Lists the particles of level `lowest` and deeper; the caller knows how many there are.
   virtual void list_active(const BlockArrays<Real>& arrays, int lowest) = 0;
-  /// Closing kicks and next levels of `count` active particles; all: those that are all particles, without a list.
+  /// Closing kicks and next levels of `count` active particles. `all`: they are all particles, and there is no list.
   virtual void end_step(const BlockArrays<Real>& arrays, const BlockStep& step, std::int64_t count, bool all) = 0;
   /// end_step_early for all particles.
   virtual void end_all_early(const BlockArrays<Real>& arrays, const EarlyEnd& end, const Box& box) = 0;

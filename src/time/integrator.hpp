@@ -114,8 +114,8 @@ class PERGOLA_API Integrator {
 
   /// The solver, for evaluations between steps; null: this integrator does not lend it.
   virtual AnySolver* idle_solver() { return nullptr; }
-  /// advance() asks `enough` after every multiple of this number of steps, also where it takes them in batches; 0: no
-  /// matter.
+  /// advance() asks `enough` after every multiple of this number of steps, even if it takes them in batches. 0: after
+  /// any number.
   virtual void pause_every(std::int64_t /*steps*/) {}
   /// For a solver whose next step builds on its last one (block steps with a kept tree): the particles where the solver
   /// has them, valid until the next step, and the accelerations that it gives now to those at `places`. Null: the

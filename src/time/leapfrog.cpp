@@ -113,7 +113,7 @@ const double shortest_step = std::ldexp(1.0, -40);
 /// On a GPU steps are queued for about this long before the host looks at them.
 constexpr double batch_seconds = 0.02;
 constexpr std::int64_t longest_batch = 256;
-/// Ranks that share the work sort together, every so many steps.
+/// Ranks that share the work sort together, after this number of steps.
 constexpr std::int64_t steps_between_sorts = 32;
 
 /// Says when it pays to sort the particles into the order in memory that their solver works best with: as soon as the
@@ -235,7 +235,7 @@ class Leapfrog final : public Integrator {
   Box box_;
   Device device_;
   bool alone_;
-  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<LeapfrogLoops<Real>> loops_;

@@ -156,7 +156,7 @@ struct CellBounds {
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) low[a] = min(low[a], low_too[a]), high[a] = max(high[a], high_too[a]);
   }
-  /// Whether a box for the clouds with so many cells around them is no larger than allowed.
+  /// Whether a box for the clouds, with `around` cells on every side, is no larger than allowed.
   template <int order>
   __device__ __forceinline__ bool fits(int around, int capacity) const {
     float cells = 1, rows = 1;

@@ -52,10 +52,10 @@ struct ExchangeOptions {
   /// others, to one that works on the row in which it begins, and forces come back. deposit(), gather() and
   /// gather_component() are then calls of all ranks, for all particles of the deposit. Null: one rank.
   std::shared_ptr<Communicator> ranks{};
-  int slab_unit = 1;                            // planes are shared out so many at a time
+  int slab_unit = 1;                            // ranks get multiples of this number of planes
   std::shared_ptr<DeviceMessages> messages{};   // of these on GPUs, with others; null: it makes its own
   bool by_rows = true;                          // where some ranks would get far more particles they go by rows
-  std::shared_ptr<const RowDomains> domains{};  // who works on which then (mesh/coupling/row_domains.hpp)
+  std::shared_ptr<const RowDomains> domains{};  // which rank works on which rows then
   bool slabs() const { return ranks != nullptr; }
 };
 

@@ -20,8 +20,12 @@ using UsualChunk = ChunkShape<256, order == 4 ? 2 * usual_chunk / 256 : 4, order
                               : order == 4 ? 4
                                            : 6>;
 
-/// With slabs it is the exchange of a rank's planes, or of those that it works on, with particles whose clouds begin in
-/// them (exchange_slabs_cuda.cu brings those).
+/// The exchange on a GPU. With slabs it is the exchange of a rank's planes, or of those that it works on, with
+/// particles whose clouds begin in them (exchange_slabs_cuda.cu sends them there).
+///
+/// A deposit: (1) zero the sums; (2) add the particles by the route of the options; (3) send sums of planes of other
+/// ranks to them; (4) in an isolated box find the monopole; (5) turn sums into densities. Nothing waits for the host on
+/// one rank.
 template <class Real>
 class ExchangeCuda final : public MeshExchange<Real> {
  public:
@@ -213,7 +217,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     for (const auto& round : domain_->planes().rounds())
       planes_->fetch({{&round.planes, first, plane, reinterpret_cast<const std::byte*>(field.data)}});
   }
-  /// To those who have the planes: of the slab alone what is beyond it.
+  /// Sends sums to the owners of the planes. Of a slab alone: those beyond it.
   void give_sums(const std::int64_t* added, std::int64_t* sums) {
     const int layers = frame_.cells[2];
     sums_->look(added, domain_ ? 0 : layers_, layers);

@@ -96,7 +96,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
 
  private:
   static constexpr std::int64_t groups_in_chunk = 128, chunk = 8192;
-  static constexpr int few = 8;     // in cell order one in so many is listed, or fewer
+  static constexpr int few = 8;     // in cell order at most one particle in `few` is listed
   static constexpr int mixed = -1;  // instead of the rank of a group: its particles go to several
 
   /// Numbers change a little from step to step.
@@ -266,7 +266,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
   Buffer<Real> places_[3], mass_, potential_;
-  Buffer<Real> answer_;           // where some ask
+  Buffer<Real> answer_;           // if not all particles are active
   bool places_are_here_ = false;  // else the memory holds accelerations
 };
 

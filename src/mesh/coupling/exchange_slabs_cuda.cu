@@ -192,8 +192,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
                                    {places.into[0], places.into[1], places.into[2]});
   }
 
-  /// Answers come back for all that are kept here, and those that ask take theirs. Public, for nvcc allows no device
-  /// lambda in a private function.
+  /// Answers come back for all particles of this rank, and the active ones take theirs. Public, for nvcc allows no
+  /// device lambda in a private function.
   void answer_some(const Real* here, const std::int64_t* index, std::int64_t count, Real* into) {
     Arena(device_).room(answer_, kept_);
     routing_.template back<Real, 1>({here}, {answer_.data()});
@@ -208,7 +208,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     return make_mesh_exchange_cuda<Real>(device, grid, options);
   }
 
-  /// The arrays of the arrived particles. Places become accelerations where those are wanted. Masses are those of a
+  /// The arrays of the received particles. Places become accelerations where those are wanted. Masses are those of a
   /// deposit: then a component of the force, or the potential, stands there.
   struct Arrivals {
     Real *x, *y, *z, *mass;
@@ -220,7 +220,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
       bytes = parts.used();
     }
   };
-  /// One piece of memory for the listing of those that are kept here and, after it, for those that arrive.
+  /// One piece of memory for the listing of this rank's particles and, after it, for the received ones.
   std::int64_t room_bytes(std::int64_t kept, std::int64_t arriving) const {
     return std::max(routing_.work_bytes(kept), Arrivals(nullptr, arriving).bytes);
   }
@@ -307,9 +307,9 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
-  Buffer<std::byte> memory_;  // where none is lent
+  Buffer<std::byte> memory_;  // if the caller lends none
   std::byte* arriving_ = nullptr;
-  Buffer<Real> answer_;           // where some ask
+  Buffer<Real> answer_;           // if not all particles are active
   bool places_are_here_ = false;  // else the memory holds accelerations
   bool brought_ = false;          // for a deposit() that is to come
   DeviceRouting places_;          // of other places than the particles'

@@ -44,7 +44,7 @@ __device__ __forceinline__ bool is_far_from_edge(const CellFrame<Real>& frame,
   return far;
 }
 
-/// add(weight, value) for the cells of a cloud on the mesh, whose rows and layers begin so many values apart.
+/// add(weight, value) for the cells of a cloud on the mesh, whose rows and layers begin `row` and `layer` values apart.
 template <int dimensions, int order, class Real, class Value, class Add>
 __device__ __forceinline__ void each_cell_of(const CellFrame<Real>& frame, const Cloud<dimensions, order, Real>& cloud,
                                              const Value* values, std::int64_t row, std::int64_t layer,

@@ -7,7 +7,7 @@
 
 namespace pergola::cuda {
 
-/// Numbers the cells so that a stretch of numbers is a compact piece of the mesh: columns of 16 × 8 cells along z (in
+/// Numbers the cells so that a range of numbers is a compact piece of the mesh: columns of 16 × 8 cells along z (in
 /// two dimensions stripes of 32 along y), layer by layer, each column beginning where the one before ends. Within a
 /// layer the cells go by rows. The number of bits decides the time of the sort, so that up to three of the lowest are
 /// left out where that saves a pass of eight.

@@ -67,7 +67,7 @@ class SlabLists {
   }
 
   int layers_, slab_layers_, slabs_;
-  int list_layers_, bundles_;  // particles of so many layers are listed together; of a part of their rows
+  int list_layers_, bundles_;  // a list has this number of layers, and this part of their rows
   SlabList groups_, singles_;
   std::vector<int> group_list_;  // or off_mesh or one_by_one
   std::int64_t outside_ = 0;

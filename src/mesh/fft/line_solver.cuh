@@ -140,14 +140,14 @@ inline bool can_solve_lines(int length) {
   return length == 64 || length == 128 || length == 256 || length == 512 || length == 1024;
 }
 
-/// Whether a field's lines along z are solved so: where forces are made of modes, in a periodic box only.
+/// Whether a field's lines along z are solved in one pass; if forces are made of modes, in a periodic box only.
 template <class Real>
 bool in_one_pass(bool periodic, bool spectral, int length) {
   return std::is_same_v<Real, float> && (periodic || !spectral) && can_solve_lines(length);
 }
 /// Places for the modes of a row of real values. Rows that forces are gathered from begin at multiples of four numbers;
-/// what stands in the place too many nobody reads. cuFFT's plans, and with them the last bits, go by it: one rank and
-/// several have the same.
+/// the place added for that is not read. cuFFT's plans, and with them the last bits, depend on this number: it is the
+/// same on one rank and on several.
 template <class Real>
 int row_modes(bool periodic, bool spectral, int row_length, int line_length) {
   const int modes = row_length / 2 + 1;

@@ -222,7 +222,8 @@ class LoopsCuda final : public Loops<Real> {
       gather(level - 1, arrays(level).source, plane(level), at(level - 1).fz);
   }
 
-  /// Sums by plane of the finest level, so many values of each: where those of this rank begin, and all on all ranks.
+  /// Sums by plane of the finest level, `values` for each: where those of this rank begin; and gathers all on all
+  /// ranks.
   double* parts_of_planes(int values) { return parts_.data() + std::int64_t{slabs_.first(0)} * values; }
   void gather_parts(int values) {
     if (!slabs_.shared(0)) return;

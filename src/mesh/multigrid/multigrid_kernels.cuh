@@ -47,7 +47,7 @@ __device__ double block_sum(double value, double* shared) {
   return sum;
 }
 
-/// Sums over the cells are made plane by plane, each by so many blocks of 256 threads, and their parts added in order.
+/// Sums over the cells are made plane by plane, each by several blocks of 256 threads, and their parts added in order.
 constexpr int plane_parts = 4;
 
 /// Block (z, part) adds up some of the pairs of values of plane z.
@@ -319,7 +319,7 @@ struct TransformAxis {
   }
 };
 
-/// Block p adds up three sums of each of so many entries, those of the p-th pair of planes, in a fixed order.
+/// Block p adds up three sums over the entries of the p-th pair of planes, in a fixed order.
 static __global__ void __launch_bounds__(256) add_squares(const double* entries, int count, double* sums) {
   __shared__ double shared[256];
   const double* const pair = entries + std::int64_t{blockIdx.x} * count * 3;

@@ -401,7 +401,7 @@ struct SweepKernel {
     return result;
   }
 
-  /// For so many planes of a level.
+  /// For `count` planes of a level, `planes` to a block.
   dim3 grid(const Level<Real>& g, int count, int planes) const {
     const auto parts = [](int cells, int size) { return static_cast<unsigned>((cells + size - 1) / size); };
     return {parts(g.nx, out_x), parts(g.ny, out_y), parts(count, planes)};
