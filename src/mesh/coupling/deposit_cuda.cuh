@@ -3,12 +3,28 @@
 // "atomic", and the force field of the cells. A mass is a whole number of quanta and a share of it too, so that the
 // order of additions does not matter.
 #include <cstdint>
+#include <type_traits>
 
 #include "device/launch.cuh"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 
 namespace pergola::cuda {
+
+/// body(order) with the number of cells of a cloud along an axis as a type.
+template <class Body>
+void with_order(Assignment assignment, const Body& body) {
+  switch (assignment) {
+    case Assignment::ngp:
+      return body(std::integral_constant<int, 1>{});
+    case Assignment::cic:
+      return body(std::integral_constant<int, 2>{});
+    case Assignment::tsc:
+      return body(std::integral_constant<int, 3>{});
+    case Assignment::pcs:
+      return body(std::integral_constant<int, 4>{});
+  }
+}
 
 /// What a deposit counts on its way.
 struct DepositCounts {

@@ -253,22 +253,12 @@ class ExchangeCuda final : public MeshExchange<Real> {
   /// body(dimensions, order) with the numbers as types.
   template <class Body>
   void with_shape(const Body& body) const {
-    const auto with_order = [&](auto dimensions) {
-      switch (options_.assignment) {
-        case Assignment::ngp:
-          return body(dimensions, std::integral_constant<int, 1>{});
-        case Assignment::cic:
-          return body(dimensions, std::integral_constant<int, 2>{});
-        case Assignment::tsc:
-          return body(dimensions, std::integral_constant<int, 3>{});
-        case Assignment::pcs:
-          return body(dimensions, std::integral_constant<int, 4>{});
-      }
-    };
-    if (grid_.dimensions == 3)
-      with_order(std::integral_constant<int, 3>{});
-    else
-      with_order(std::integral_constant<int, 2>{});
+    with_order(options_.assignment, [&](auto order) {
+      if (grid_.dimensions == 3)
+        body(std::integral_constant<int, 3>{}, order);
+      else
+        body(std::integral_constant<int, 2>{}, order);
+    });
   }
   /// Whether chunks begin where find_chunk_starts() says.
   bool has_starts() const { return options_.assignment == Assignment::pcs && options_.route != DensityRoute::atomic; }

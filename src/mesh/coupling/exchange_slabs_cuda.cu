@@ -269,20 +269,6 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
              ListByOwner<order(), by_row, Real>{whole_, particles, owner, to, own_rank_, uncovered_.data()});
     });
   }
-  /// body(order) with the cells of a cloud along an axis as a type.
-  template <class Body>
-  static void with_order(Assignment assignment, const Body& body) {
-    switch (assignment) {
-      case Assignment::ngp:
-        return body(std::integral_constant<int, 1>{});
-      case Assignment::cic:
-        return body(std::integral_constant<int, 2>{});
-      case Assignment::tsc:
-        return body(std::integral_constant<int, 3>{});
-      case Assignment::pcs:
-        return body(std::integral_constant<int, 4>{});
-    }
-  }
 
   void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count) {
     if (particles.count != kept_ || (!index && count != kept_ && count > 0))
