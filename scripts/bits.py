@@ -77,7 +77,6 @@ step = 0.1
 STEPS = {
     "hermite": ["time.integrator=hermite"],
     "leapfrog": ["time.integrator=leapfrog"],
-    "staggered": ["time.integrator=leapfrog", "time.leapfrog=staggered"],
     "adaptive": ["time.integrator=leapfrog", "time.adaptive=true"],
     "block": ["time.integrator=leapfrog", "time.steps=block"],
 }
@@ -120,7 +119,7 @@ def cases():
         yield (f"mesh/{kind}/{assignment}/{precision}", PLUMMER.format(n=20000),
                mesh + box + [f"run.precision={precision}", f"gravity.mesh.assignment={assignment}", "time.integrator=leapfrog",
                              f"gravity.mesh.boundary={boundary}", f"gravity.mesh.poisson={poisson}"])
-    for steps in ("staggered", "adaptive", "block"):
+    for steps in ("adaptive", "block"):
         yield (f"mesh/{steps}", PLUMMER.format(n=20000),
                mesh + ["gravity.mesh.boundary=isolated", *STEPS[steps]])
     for precision in ("single", "mixed", "double"):

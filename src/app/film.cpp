@@ -16,7 +16,6 @@
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "picture/gif.hpp"
 
 extern char** environ;
 
@@ -31,23 +30,6 @@ std::string ending_of(const std::string& name) {
   std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
   return ending;
 }
-
-class GifFilm final : public FilmWriter {
- public:
-  GifFilm(const fs::path& path, int width, int height, int frames_per_second)
-      : file_(path), hundredths_(std::max(2, 100 / frames_per_second)) {
-    file_.write(gif_beginning(width, height));
-  }
-  void add(const Image& frame) override { file_.write(gif_frame(frame, hundredths_)); }
-  void finish() override {
-    file_.write(gif_end());
-    file_.commit();
-  }
-
- private:
-  AtomicFile file_;
-  int hundredths_;
-};
 
 /// frame_0000.png, … in a folder that gets its name at the end.
 class FrameFolder final : public FilmWriter {
@@ -76,35 +58,26 @@ class FrameFolder final : public FilmWriter {
   int count_ = 0;
 };
 
+/// The command line of ffmpeg: raw frames from its standard input, a film of the ending's format into `file`.
+std::vector<std::string> ffmpeg_words(const std::string& ending, int width, int height, int frames_per_second,
+                                      const fs::path& file) {
+  std::vector<std::string> words{"ffmpeg", "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24"};
+  const auto add = [&](const std::vector<std::string>& more) { words.insert(words.end(), more.begin(), more.end()); };
+  add({"-s", fmt::format("{}x{}", width, height), "-r", std::to_string(frames_per_second), "-i", "-"});
+  if (ending == ".gif")  // each frame has colours of its own; the film repeats for ever
+    add({"-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1", "-loop", "0", "-f", "gif"});
+  else  // the format wants even sides
+    add({"-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart", "-f",
+         "mp4"});
+  words.push_back(file.string());
+  return words;
+}
+
 /// Frames through a pipe to ffmpeg, which writes beside the name.
 class FfmpegFilm final : public FilmWriter {
  public:
   FfmpegFilm(const fs::path& path, int width, int height, int frames_per_second) : path_(path), file_(path) {
-    std::vector<std::string> words{"ffmpeg",
-                                   "-y",
-                                   "-loglevel",
-                                   "error",
-                                   "-f",
-                                   "rawvideo",
-                                   "-pix_fmt",
-                                   "rgb24",
-                                   "-s",
-                                   fmt::format("{}x{}", width, height),
-                                   "-r",
-                                   std::to_string(frames_per_second),
-                                   "-i",
-                                   "-",
-                                   "-vf",
-                                   "pad=ceil(iw/2)*2:ceil(ih/2)*2",
-                                   "-pix_fmt",
-                                   "yuv420p",
-                                   "-crf",
-                                   "18",
-                                   "-movflags",
-                                   "+faststart",
-                                   "-f",
-                                   "mp4",
-                                   file_.temporary().string()};
+    auto words = ffmpeg_words(ending_of(path.string()), width, height, frames_per_second, file_.temporary());
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -192,17 +165,17 @@ void check_film_name(const std::string& name) {
     throw Error(ErrorKind::input,
                 fmt::format("--output: {}: expected a name that ends in .mp4, .gif or / (a folder of frames), found {}",
                             name, ending.empty() ? "no ending" : ending));
-  if (ending == ".mp4" && !has_ffmpeg())
-    throw Error(ErrorKind::input,
-                fmt::format("--output: {}: expected the program ffmpeg for an mp4, found none in the PATH; .gif and a "
-                            "folder of frames need none",
-                            name));
+  if (!has_ffmpeg())
+    throw Error(
+        ErrorKind::input,
+        fmt::format("--output: {}: expected the program ffmpeg for {} film, found none in the PATH; a folder of "
+                    "PNG frames (-o frames/) needs none",
+                    name, ending == ".gif" ? "a GIF" : "an mp4"));
 }
 
 std::unique_ptr<FilmWriter> open_film(const std::string& name, int width, int height, int frames_per_second) {
   check_film_name(name);
   if (name.ends_with('/')) return std::make_unique<FrameFolder>(name.substr(0, name.size() - 1));
-  if (ending_of(name) == ".gif") return std::make_unique<GifFilm>(name, width, height, frames_per_second);
   return std::make_unique<FfmpegFilm>(name, width, height, frames_per_second);
 }
 

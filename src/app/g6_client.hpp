@@ -5,7 +5,7 @@
 
 #include "device/device.hpp"
 #include "particles/particles.hpp"
-#include "time/hermite_correct.hpp"
+#include "time/hermite.hpp"
 
 namespace pergola::app {
 

@@ -67,7 +67,7 @@ struct Film {
 
 Film find_film(const MovieCommand& command) {
   Film film{frames_of(command), command.output, false};
-  if (film.output.empty()) film.output = fmt::format("{}/film.{}", command.directory, has_ffmpeg() ? "mp4" : "gif");
+  if (film.output.empty()) film.output = fmt::format("{}/{}", command.directory, has_ffmpeg() ? "film.mp4" : "frames/");
   check_film_name(film.output);
   film.plasma = is_openpmd(film.files[0]);
   command.options.check(film.plasma, film.files[0]);
@@ -140,15 +140,16 @@ void add_movie(Command program, Context& context) {
   auto command = program.add_subcommand("movie", "A film of a run's snapshots, in one frame and one range of colours");
   command->add_option("directory", options->directory, "Directory of a run with at least two snapshots")->required();
   command
-      ->add_option("-o,--output", options->output,
-                   "film.mp4 (needs ffmpeg), film.gif, or frames/ for a folder of PNG files; default: DIR/film.mp4 "
-                   "where ffmpeg is found, else DIR/film.gif")
+      ->add_option(
+          "-o,--output", options->output,
+          "film.mp4 or film.gif (both need ffmpeg), or frames/ for a folder of PNG files; default: DIR/film.mp4 "
+          "where ffmpeg is found, else DIR/frames/")
       ->type_name("NAME");
   command->add_option("--fps", options->frames_per_second, "Frames per second")->between(1, 50)->capture_default_str();
   command->add_option("--every", options->every, "Take every K-th snapshot only")->between(1, 1000000);
   add_picture_options(command, options->options);
   command->footer(
-      "Examples:\n  pergola movie cluster -o cluster.gif --size 400\n"
+      "Examples:\n  pergola movie cluster -o frames/ --size 400\n"
       "  pergola movie collision -o collision.mp4 --color-species --width 24 --fps 24\n\n"
       "Under mpirun all ranks make each frame together; of a plasma rank 0 alone.");
   command->callback([&context, options] { make_movie(context, *options); });

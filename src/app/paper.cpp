@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include "app/command.hpp"
-#include "app/paper/plots.hpp"
 #include "app/paper/session.hpp"
 #include "base/error.hpp"
 

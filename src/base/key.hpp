@@ -25,6 +25,7 @@ using KeyValues = std::map<std::string, KeyValue>;
 struct KeyProblem {
   std::string expected;            // "a number > 0"
   std::vector<std::string> words;  // where one of these was expected: the nearest is suggested
+  std::string instead{};           // of a value that an earlier version took: what to use now
 };
 
 /// One key of a part: its name below the part's table, what it means (with its unit), and how it is taken and shown.
@@ -153,6 +154,31 @@ Key<Options> choice_option(const std::string& name, const std::string& help,
           [=](const Options& options) -> KeyValue {
             return words[static_cast<std::size_t>(static_cast<int>(get(options)) - first)];
           }};
+}
+
+/// The key without these words, which an earlier version took: each is refused with what to use instead.
+template <class Options>
+Key<Options> without(Key<Options> key, const std::map<std::string, std::string>& gone) {
+  key.take = [take = key.take, gone](Options& options, const KeyValue& value) -> std::optional<KeyProblem> {
+    const auto* word = std::get_if<std::string>(&value);
+    const auto found = word ? gone.find(*word) : gone.end();
+    if (found != gone.end()) return KeyProblem{"", {}, found->second};
+    return take(options, value);
+  };
+  return key;
+}
+
+/// A key that an earlier version had. `kept` is what always holds now: files that say so are read. Other values are
+/// refused with what to use instead. The key has no value and is not shown.
+template <class Options>
+Key<Options> gone_key(const std::string& name, const std::string& kept, const std::string& instead) {
+  return {name, "",
+          [=](Options&, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto* word = std::get_if<std::string>(&value);
+            if (word && *word == kept) return std::nullopt;
+            return KeyProblem{"", {}, instead};
+          },
+          nullptr};
 }
 
 }  // namespace pergola

@@ -11,11 +11,11 @@ namespace pergola {
 /// The configuration's key for a key of a part. `part` gives the place of the part's options in a RunConfig.
 template <class Options, class Part>
 ConfigKey config_key(const std::string& path, const Key<Options>& key, Part part) {
-  return {path, key.help,
-          [=](RunConfig& config, const ConfigValue& value) {
-            if (const auto problem = key.take(part(config), key_value(value, path))) refuse(value, path, *problem);
-          },
-          [=](const RunConfig& config) { return toml_value(key.value(part(config))); }};
+  const auto read = [=](RunConfig& config, const ConfigValue& value) {
+    if (const auto problem = key.take(part(config), key_value(value, path))) refuse(value, path, *problem);
+  };
+  if (!key.value) return {path, key.help, read, nullptr};
+  return {path, key.help, read, [=](const RunConfig& config) { return toml_value(key.value(part(config))); }};
 }
 
 // Keys that differ in where their value is kept only: `get` gives that place in a RunConfig.

@@ -197,6 +197,9 @@ void refuse(const ConfigValue& value, const std::string& path, const std::string
 }
 
 void refuse(const ConfigValue& value, const std::string& path, const KeyProblem& problem) {
+  if (!problem.instead.empty())
+    throw Error(ErrorKind::input, fmt::format("{}: {}: {} is not taken any more; use {}", value.where(), path,
+                                              value.found(), problem.instead));
   const auto* word = value.get_if<std::string>();
   refuse(value, path, problem.expected, word ? did_you_mean(nearest_name(*word, problem.words)) : "");
 }

@@ -15,7 +15,6 @@
 #include "gravity/mesh_quantum.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
-#include "mesh/coupling/lent_arrivals.hpp"
 #include "mesh/poisson.hpp"
 
 namespace pergola {
@@ -26,16 +25,12 @@ constexpr double pi = 3.14159265358979323846;
 
 Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
 
-MultigridOptions multigrid_of(const MeshOptions& mesh) {
-  return mesh.recipe == MultigridRecipe::paper ? MultigridOptions::paper() : mesh.multigrid;
-}
-
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
                                                   const SmoothedLaw& law, std::shared_ptr<Communicator> slabs_of,
                                                   std::shared_ptr<DeviceMessages> messages) {
   if (mesh.poisson == Poisson::multigrid)
-    return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh), std::move(slabs_of));
+    return make_poisson_multigrid<Real>(device, grid, mesh.multigrid, std::move(slabs_of));
   PoissonFftOptions options;
   options.laplacian = mesh.laplacian;
   options.smoothing = law.smoothing;
@@ -110,7 +105,7 @@ class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
   bool in_slabs() const { return ranks_ != nullptr; }
   int slab_unit(const Grid& grid) const {
     return in_slabs() && mesh_.poisson == Poisson::multigrid
-               ? multigrid_slab_unit(grid, multigrid_of(mesh_), ranks_->size())
+               ? multigrid_slab_unit(grid, mesh_.multigrid, ranks_->size())
                : 1;
   }
   /// Values of a field with the planes around those of this rank, and how many of these are below.

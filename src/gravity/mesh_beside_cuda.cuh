@@ -14,7 +14,7 @@
 #include "domain/work_beside.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/treepm.hpp"
-#include "mesh/coupling/lent_arrivals.hpp"
+#include "mesh/coupling/exchange.hpp"
 
 namespace pergola {
 

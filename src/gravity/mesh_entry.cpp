@@ -83,17 +83,19 @@ MeshKey boundary_key() {
           }};
 }
 
-MeshKey recipe_key() {
-  MeshKey key = choice_option<MultigridRecipe, SolverOptions>(
-      "multigrid", "full (full multigrid first) | v (V-cycles) | paper (Aubert et al.: 3 V-cycles, 5 levels, 5 sweeps)",
-      multigrid_recipe_names, [](auto& o) -> auto& { return o.mesh.recipe; });
-  key.take = [take = key.take](SolverOptions& options, const KeyValue& value) {
-    auto problem = take(options, value);
-    options.mesh.multigrid.cycle =
-        options.mesh.recipe == MultigridRecipe::full ? MultigridOptions::Cycle::full : MultigridOptions::Cycle::v;
-    return problem;
-  };
-  return key;
+MeshKey cycle_key() {
+  return without(
+      choice_option<MultigridOptions::Cycle, SolverOptions>(
+          "multigrid", "full (full multigrid first) | v (V-cycles)", multigrid_cycle_names,
+          [](auto& o) -> auto& { return o.mesh.multigrid.cycle; }),
+      {{"paper", "\"v\" with tolerance = 0, cycles = 3, smoothing_before = 5, smoothing_after = 5, levels = 5"}});
+}
+
+MeshKey density_key() {
+  return without(choice_option<DensityRoute, SolverOptions>(
+                     "density", "auto | atomic | sorted: how a GPU adds up the density", density_route_names,
+                     [](auto& o) -> auto& { return o.mesh.density; }),
+                 {{"host", "\"auto\" (the same sums on the GPU)"}});
 }
 
 std::vector<MeshKey> field_keys() {
@@ -113,15 +115,13 @@ std::vector<MeshKey> field_keys() {
           flag_option<SolverOptions>(
               "deconvolve", "periodic fft: divide by the window of the assignment",
               [](auto& o) -> auto& { return o.mesh.deconvolve; }),
-          choice_option<DensityRoute, SolverOptions>(
-              "density", "auto | atomic | sorted | host: how a GPU adds up the density", density_route_names,
-              [](auto& o) -> auto& { return o.mesh.density; }),
+          density_key(),
           box_key(),
           box_corner_key()};
 }
 
 std::vector<MeshKey> multigrid_keys() {
-  return {recipe_key(),
+  return {cycle_key(),
           real_option<SolverOptions>(
               "tolerance", "multigrid: stop at |r| <= tolerance (|f| + |A| |phi|); 0: after all cycles",
               Range::at_least(0), [](auto& o) -> auto& { return o.mesh.multigrid.tolerance; }),

@@ -1,16 +1,11 @@
 #pragma once
 #include <array>
 #include <optional>
-#include <string_view>
 
 #include "mesh/options.hpp"
 #include "particles/box.hpp"
 
 namespace pergola {
-
-/// full: full multigrid first. v: V-cycles. paper: those of Aubert, Amini & David.
-enum class MultigridRecipe { full, v, paper };
-inline constexpr std::array<std::string_view, 3> multigrid_recipe_names{"full", "v", "paper"};
 
 /// The particle-mesh solver: [gravity.mesh] of the configuration.
 struct MeshOptions {
@@ -21,8 +16,7 @@ struct MeshOptions {
   Laplacian laplacian = Laplacian::discrete;  // periodic FFT
   bool deconvolve = false;                    // periodic FFT: divide by the assignment's window
   DensityRoute density = DensityRoute::automatic;
-  MultigridRecipe recipe = MultigridRecipe::full;
-  MultigridOptions multigrid;                         // used unless the recipe is a paper's
+  MultigridOptions multigrid;
   Box box{{0, 0, 0}, {0, 0, 0}, Boundary::periodic};  // no side: not known yet
   std::optional<Vec3<double>> box_corner{};           // none: 0 for a periodic box, −side/2 for an isolated one
 };

@@ -20,10 +20,10 @@ inline constexpr std::array<std::string_view, 2> poisson_names{"fft", "multigrid
 enum class Laplacian { discrete, spectral };
 inline constexpr std::array<std::string_view, 2> laplacian_names{"discrete", "spectral"};
 
-/// How a GPU adds up the density: memory atomics, particles of a cell added before they are written, or cells found on
-/// the GPU and counted on the CPU (the mixed route of Aubert, Amini & David). The same sums on every route.
-enum class DensityRoute { automatic, atomic, sorted, host };
-inline constexpr std::array<std::string_view, 4> density_route_names{"auto", "atomic", "sorted", "host"};
+/// How a GPU adds up the density: chunks of neighbouring particles first in shared memory, every particle in memory, or
+/// chunks after a sort by cell. The same sums on every route.
+enum class DensityRoute { automatic, atomic, sorted };
+inline constexpr std::array<std::string_view, 3> density_route_names{"auto", "atomic", "sorted"};
 
 struct MultigridOptions {
   enum class Cycle { full, v };
@@ -33,9 +33,7 @@ struct MultigridOptions {
   int smoothing_before = 2;   // red-black sweeps
   int smoothing_after = 2;
   int levels = 0;  // 0: as many as the cells allow
-
-  /// Three V-cycles, five levels, five sweeps before and after: Aubert, Amini & David, section IV A.
-  static MultigridOptions paper() { return {Cycle::v, 0, 3, 5, 5, 5}; }
 };
+inline constexpr std::array<std::string_view, 2> multigrid_cycle_names{"full", "v"};  // of MultigridOptions::Cycle
 
 }  // namespace pergola

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
-#include "mesh/force_rows.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
 
@@ -18,7 +17,14 @@ class DeviceMessages;
 template <class Real>
 using TakeForces = std::function<void(const ForceRows<Real>&)>;
 
-/// Solves ∇²φ = 4πG ρ on a grid (∇²φ = factor · ρ for any factor). Launches on the device's stream and does not wait.
+/// Solves ∇²φ = 4πG ρ on a grid (∇²φ = factor · ρ for any factor).
+///
+/// layout() says how large a field the method needs. The caller provides its memory, writes the density there, calls
+/// solve() and reads the potential from the same place. Forces in Fourier space come from spectral_force() after
+/// solve(), on the CPU from solve_for_forces() and give_forces(), and on a GPU, with fewer fields, from find_modes()
+/// and from_modes().
+/// Calls launch on the device's stream and do not wait, unless a factory below says so. With ranks each has its planes
+/// of the field (mesh/slab_planes.hpp), all ranks make all calls together, and the bits are those of one rank.
 template <class Real>
 class PoissonSolver {
  public:
@@ -29,9 +35,9 @@ class PoissonSolver {
   /// Memory that solve() may overwrite, in bytes, and that it holds itself.
   virtual std::int64_t scratch_bytes() const = 0;
   virtual std::int64_t own_bytes() const = 0;
-  /// Of an exchange between GPUs, out or in: rooms for it are not among own_bytes().
+  /// The largest message between GPUs, sent or received, in bytes. Its buffers are not counted in own_bytes().
   virtual std::int64_t message_bytes() const { return 0; }
-  /// Planes below and above those of the field that its memory has room for: with ranks solve() may want them.
+  /// For how many planes below and above the field its memory must have room, for solve() with ranks.
   virtual int planes_around() const { return 0; }
   /// `field` holds the density in the cells of the grid and zero elsewhere; afterwards the potential, in an isolated
   /// box that wraps in cells −1 … n of every axis (what lies further out in the padding means nothing). In a periodic
@@ -42,8 +48,9 @@ class PoissonSolver {
   /// FFT, in an isolated box with a Gaussian filter; to be called after solve(), which then keeps what it needs in
   /// `scratch`.
   virtual void spectral_force(int axis, const Field<Real>& force, void* scratch) = 0;
-  /// solve() for who may not want the potential, where spectral_force() can be called and on the CPU: `field` has what
-  /// forces are made of until the last one is found, and spectral_force() gives φ for axis 3, which may go there.
+  /// solve() for a caller that needs forces rather than the potential; on the CPU, where spectral_force() can be
+  /// called. `field` has what forces are made of until the last one is found. spectral_force() gives φ for axis 3, and
+  /// may write it there.
   virtual void solve_for_forces(const Field<Real>&, double /*factor*/, void* /*scratch*/) { throw_no_modes(); }
   /// The same for forces along all axes at once, in three dimensions: `across` is another field, which is read until
   /// give_forces() has called take(rows), from any thread, for all rows of the grid that are here. spectral_force()
@@ -58,9 +65,9 @@ class PoissonSolver {
   }
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
   /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has
-  /// mode_work_bytes(). Where ranks have planes, axis 2 must be asked for first: then modes become those of planes,
-  /// and gives(2) is false until they are found anew. There `spare` is a third field, which modes are brought to where
-  /// they are transposed: it and `modes` then have each other's memory. Once modes are of planes it is left alone.
+  /// mode_work_bytes(). With ranks, axis 2 must be asked for first: then modes become those of planes, and gives(2) is
+  /// false until they are found anew. There `spare` is a third field: a transposition moves the modes into it, after
+  /// which `modes` and `spare` have exchanged their memory. Modes of planes leave it alone.
   virtual std::int64_t mode_values() const { return layout().size(); }
   virtual std::int64_t mode_work_bytes() const { return 0; }
   virtual void find_modes(Field<Real>& /*modes*/, Field<Real>& /*spare*/, double /*factor*/, void* /*work*/) {
@@ -87,13 +94,13 @@ struct PoissonFftOptions {
   bool spectral_force = false;  // keep the transform for spectral_force()
   /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve(),
   /// spectral_force(), find_modes() and from_modes() together. Null: the field is whole. In two dimensions, on the CPU,
-  /// a plane is a row, and a unit of them is a multiple of 16: rows are transformed so many at a time. On a GPU a
+  /// a plane is a row, and a unit of them is a multiple of 16: that many rows are transformed together. On a GPU a
   /// spectral force is made from modes.
   std::shared_ptr<Communicator> ranks{};
   std::shared_ptr<DeviceMessages> messages{};  // of these on GPUs, with others; null: it makes its own
-  int slab_unit = 1;                           // planes are shared out so many at a time
-  /// In an isolated box whoever has the first and the last plane gets planes −1 and n too, next to them, where the
-  /// field has room. Else these mean nothing.
+  int slab_unit = 1;                           // ranks get multiples of this number of planes
+  /// In an isolated box the ranks with the first and the last plane also get planes −1 and n, next to them, where the
+  /// field has room. Without this those planes mean nothing.
   bool planes_beyond = false;
   double softening = 0;  // of the law that is filtered: Plummer's ε; with a filter and the spectral Laplacian
 };

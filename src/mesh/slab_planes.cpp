@@ -26,7 +26,7 @@ void PlanesAround::list(const Communicator& ranks, const SlabPlanes& slab, const
 
 namespace {
 
-/// A plane of the mesh that stands at so many planes after its first, or before; false where there is none.
+/// Turns a place, counted from the first plane of the mesh, into the number of its plane; false if there is none.
 bool is_anywhere(int& plane, int planes, BeyondPlanes beyond) {
   const int next = beyond == BeyondPlanes::one ? 1 : 0;
   if (beyond == BeyondPlanes::wrap) plane = (plane % planes + planes) % planes;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -10,8 +11,11 @@
 
 namespace pergola {
 
-/// The planes of a mesh, shared out over ranks in units of so many (the last one has what is left): rank r of
-/// K has the units from U r / K on. Where there are more ranks than units some have none.
+class DeviceMessages;
+
+/// The planes of a mesh, shared out over ranks in units of `unit` planes (the last unit has what is left): of U units
+/// rank r of K has those from U r / K on. With more ranks than units some ranks have none. Every rank computes the same
+/// cuts, without a message.
 class SlabPlanes {
  public:
   SlabPlanes() = default;
@@ -22,7 +26,7 @@ class SlabPlanes {
   int count() const { return count(rank_); }
   int first(int rank) const { return std::min(planes_, unit_ * static_cast<int>(units_.first(rank))); }
   int count(int rank) const { return first(rank + 1) - first(rank); }
-  /// Who has a plane of the mesh.
+  /// The rank that has a plane of the mesh.
   int owner(int plane) const { return owner_[static_cast<std::size_t>(plane)]; }
 
  private:
@@ -36,35 +40,36 @@ struct PlaneRange {
   int first = 0, count = 0;
 };
 
-/// What is beyond the first and the last plane of a mesh: the last and the first, nothing, or one plane, which whoever
-/// has the first or the last plane keeps next to it.
+/// What is beyond the first and the last plane of a mesh: the last and the first, nothing, or one plane, which the rank
+/// with the first or the last plane keeps next to it.
 enum class BeyondPlanes { wrap, none, one };
 
-/// Planes around those of a rank, some below its first and some above its last, which other ranks have, or the same
-/// one. A rank without planes wants none, and nobody those that are nowhere. All calls are made by all ranks together.
+/// Ghost planes of a rank: some below its first plane and some above its last, which other ranks have, or the same one.
+/// fetch() copies them from their owners; give() sends what was added to them to their owners. A rank without planes
+/// wants none, and planes that do not exist are not wanted. All calls are made by all ranks together.
 class PlanesAround {
  public:
   PlanesAround() = default;
   PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above,
                BeyondPlanes beyond = BeyondPlanes::wrap);
-  /// Of planes that ranks work on, by rank, whoever's slab they are in: these and `above` more, of which those at the
-  /// places begin … end − 1, counted from a rank's first, are wanted.
+  /// For each rank: the planes it works on, plus `above` ghost planes. They may belong to another rank's slab. Wanted
+  /// are those at the places begin … end − 1, counted from the rank's first.
   PlanesAround(const Communicator& ranks, const SlabPlanes& slab, const std::vector<PlaneRange>& worked_on, int above,
                BeyondPlanes beyond, int begin, int end);
   int below() const { return below_; }
   int above() const { return above_; }
 
-  /// Fills the planes around, in the memory of a device; `first` is the rank's first plane, the others stand before and
-  /// after it. Waits for the device.
+  /// Fills the ghost planes, in the memory of a device. `first` is the rank's first plane; ghosts stand before it and
+  /// after its last. Waits for the device.
   void fetch(Communicator& ranks, const Device& device, std::byte* first, std::size_t plane_bytes) {
     fetch(ranks, device, first, first, plane_bytes);
   }
   /// The same where the planes of the slab, from `owned` on, are not those that are worked on.
   void fetch(Communicator& ranks, const Device& device, const std::byte* owned, std::byte* first,
              std::size_t plane_bytes);
-  /// The other way, on the host: gives planes around to those who have them. `around`: those below and then those
-  /// above, or all at the places from `begin` on.
-  /// Returns what arrives here, plane by plane: of that number k is for plane arriving()[k] of this rank.
+  /// The other way, on the host: sends ghost planes to their owners. `around`: those below and then those above, or all
+  /// at the places from `begin` on. Returns the received planes one after the other; the k-th is for plane
+  /// arriving()[k] of this rank.
   const std::byte* give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes);
   const std::vector<int>& arriving() const { return owned_; }
   /// The planes around, counted from the rank's first (or the first that it works on), in the order of their owners;
@@ -99,8 +104,8 @@ class PlanesAround {
   std::vector<std::byte> far_, near_;  // messages with planes of others, with own ones
 };
 
-/// Planes that ranks work on and some around them, in rounds of about so many bytes at most for whoever sends or gets
-/// them.
+/// The planes that ranks work on and their ghosts, in rounds: in one round no rank sends or receives much more than
+/// `most_bytes`.
 class PlanesWorkedOn {
  public:
   struct Round {
@@ -121,6 +126,40 @@ class PlanesWorkedOn {
  private:
   std::vector<Round> rounds_;
   int at_once_ = 0;
+};
+
+/// Ghost planes that travel from device to device (domain/device_messages.hpp). All calls are made by all ranks
+/// together. In mesh/slab_planes_cuda.cu; present where cuda_built is true.
+class DevicePlanes {
+ public:
+  DevicePlanes(const Device& device, std::shared_ptr<Communicator> ranks);
+  /// With message buffers that other parts use as well.
+  explicit DevicePlanes(std::shared_ptr<DeviceMessages> messages);
+
+  /// PlanesAround::fetch(), of several fields in one exchange.
+  struct Wanted {
+    const PlanesAround* around = nullptr;
+    std::byte* first = nullptr;
+    std::size_t plane_bytes = 0;
+    const std::byte* owned = nullptr;  // the planes of the slab, if they are not those from `first` on
+  };
+  void fetch(const std::vector<Wanted>& fields);
+  void fetch(const PlanesAround& around, std::byte* first, std::size_t plane_bytes) {
+    fetch({{&around, first, plane_bytes}});
+  }
+  /// PlanesAround::give(), for planes that stand before and after the rank's first. The received planes are valid until
+  /// the next call, for loops on the device.
+  const std::byte* give(const PlanesAround& around, const std::byte* first, std::size_t plane_bytes);
+  /// Gathers every rank's piece of an array, in the order of ranks, on all; the rank's own piece is at its place
+  /// already.
+  void gather(std::byte* all, const std::vector<std::size_t>& piece_bytes);
+
+ private:
+  void exchange(const std::byte* out, const std::vector<std::size_t>& leaving, std::byte* in,
+                const std::vector<std::size_t>& coming, std::size_t plane_bytes);
+
+  Device device_;
+  std::shared_ptr<DeviceMessages> messages_;
 };
 
 }  // namespace pergola

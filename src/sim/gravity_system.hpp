@@ -102,7 +102,7 @@ class PERGOLA_API GravitySystem : public System {
   void set_particles(const Particles& particles);
 
   /// The particles where they live, without a copy, as they are at step_time(); good until the next step. Error(input)
-  /// where the integrator has no such moment (block steps, Hermite, a staggered leapfrog). Reading them changes
+  /// where the integrator has no such moment (block steps, Hermite). Reading them changes
   /// nothing.
   LentParticles lend();
   /// Places or velocities that were lent have been changed: finds the forces anew.

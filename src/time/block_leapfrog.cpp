@@ -1,24 +1,28 @@
-#include "time/block_leapfrog.hpp"
+#include "time/leapfrog.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/state_source.hpp"
 #include "comm/shares.hpp"
 #include "device/stage_clock.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/solver_entry.hpp"
-#include "time/block_kicks.hpp"
+#include "gravity/spread_state.hpp"
+#include "particles/particle_store.hpp"
 #include "time/block_loops.hpp"
-#include "time/expansion.hpp"
-#include "time/for_precision.hpp"
-#include "time/kept_solver.hpp"
-#include "time/leapfrog_state.hpp"
-#include "time/probed_forces.hpp"
+#include "time/block_steps.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
-#include "time/step_classes.hpp"
+#include "time/vector_buffer.hpp"
 #include "time/work_places.hpp"
 
 namespace pergola {
@@ -27,18 +31,156 @@ namespace {
 
 using physics::deepest_level;
 
-/// Where fewer than one of so many particles are active, what the solver prepared for an earlier step is brought up to
-/// date rather than made anew. A rule that looks at the state only: a resumed run does the same.
+/// If fewer than one of this many particles are active, what the solver prepared for an earlier step is updated rather
+/// than made anew. The rule looks at the state only: a resumed run does the same.
 constexpr std::int64_t update_below = 4;
 
+/// Opening and closing kicks of a step from `begin` to `end`, of the levels up to `deepest`.
+void set_kicks(BlockStep& step, const Expansion& expansion, double begin, double end, int deepest) {
+  for (int level = 0; level <= deepest; ++level) {
+    const double half = std::ldexp(step.step_max, -level - 1);
+    step.open[level] = expansion.kick_over(begin, half);
+    step.close[level] = expansion.kick_over(end - half, half);
+  }
+}
+
+/// All steps, of the levels up to `deepest`, end `ahead` after the tick `tick`, at the time `now`.
+EarlyEnd end_ahead(const Expansion& expansion, double now, std::int64_t tick, double tick_length, int deepest,
+                   double ahead) {
+  EarlyEnd end;
+  end.starting = physics::lowest_level_at(tick);
+  end.drift = expansion.drift_over(now, ahead);
+  for (int level = 0; level <= deepest; ++level) {
+    const double length = static_cast<double>(physics::level_ticks(level)) * tick_length;
+    const double before = static_cast<double>(tick & (physics::level_ticks(level) - 1)) * tick_length;
+    const double elapsed = before + ahead, begin = now - before, middle = begin + elapsed / 2;
+    end.moves[level] = elapsed != 0;
+    end.open[level] = expansion.kick_over(now, length / 2);
+    end.excess[level] = expansion.kick_over(middle, (length - elapsed) / 2);
+    end.whole[level] = expansion.drift_over(begin, elapsed);
+    end.close[level] = expansion.kick_over(middle, elapsed / 2);
+  }
+  return end;
+}
+
+/// Accelerations from a device.
 template <class Real>
-std::unique_ptr<BlockLoops<Real>> make_loops(const Device& device) {
+void take_probed(const VectorBuffer<Real>& from, ForceResult& forces) {
+  const auto take = [](const Buffer<Real>& values, std::vector<double>& to) {
+    const auto here = values.to_host();
+    to.assign(here.begin(), here.end());
+  };
+  take(from.x, forces.ax), take(from.y, forces.ay), take(from.z, forces.az);
+}
+
+/// Adds those of particles at some places, of which `from` has all.
+template <class Real>
+void add_probed(const Device& device, const VectorBuffer<Real>& from, const std::vector<std::int64_t>& places,
+                ForceResult& forces) {
+  const auto add = [&](const Buffer<Real>& values, std::vector<double>& to) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      Real value = 0;
+      device.memory().to_host(&value, values.data() + places[k], sizeof(Real));
+      to[k] += static_cast<double>(value);
+    }
+  };
+  add(from.x, forces.ax), add(from.y, forces.ay), add(from.z, forces.az);
+}
+
+/// A solver whose work for one step may serve the next ones too (AnySolver::update()), and which outputs may use in
+/// between: lend() suspends what the steps build on, take_back() resumes it. Both leave the bits of the steps alone.
+template <class Real>
+class KeptSolver {
+ public:
+  explicit KeptSolver(std::unique_ptr<Solver<Real>> solver) : solver_(std::move(solver)) {}
+  Solver<Real>* operator->() const { return solver_.get(); }
+  Solver<Real>& operator*() const { return *solver_; }
+
+  /// The next sources may be any: nothing of the last ones is used.
+  void forget() { prepared_ = lent_ = has_answers_ = at_sources_ = false; }
+  /// Makes the solver ready for these sources. `few` of them are active: what was prepared for an earlier step is only
+  /// updated.
+  void take(const Sources<Real>& sources, bool few) {
+    take_back();
+    at_sources_ = has_answers_ = false;
+    if (prepared_ && few)
+      solver_->update(sources);
+    else
+      solver_->prepare(sources);
+    prepared_ = at_sources_ = has_answers_ = true;
+  }
+  /// The sources are the same on other ranks, or in another order.
+  void be_given_anew() { has_answers_ = false; }
+  /// The sources have moved, and none is active.
+  void pass() { at_sources_ = has_answers_ = false; }
+  /// Whether it can evaluate() for the sources of the last step, which are still where they were. Finds what was lost
+  /// by lending once more, with the same bits.
+  bool answer_again(const Sources<Real>& sources) {
+    if (!at_sources_) return false;
+    take_back();
+    if (!has_answers_) solver_->update(sources);
+    has_answers_ = true;
+    return true;
+  }
+
+  AnySolver* lend() {
+    if (prepared_ && !lent_) solver_->put_aside();
+    lent_ = prepared_;
+    has_answers_ = false;
+    solver_->set_clock(nullptr);
+    return solver_.get();
+  }
+  void take_back() const {
+    if (lent_) solver_->take_up();
+    lent_ = false;
+  }
+  void save(StateSource& to) const {
+    take_back();
+    if (auto* const spread = dynamic_cast<SpreadSolverState*>(&solver_->plain())) return spread->save(to);
+    StateBlocks blocks;
+    solver_->save(blocks);
+    to.put_blocks(std::move(blocks));
+  }
+  /// From what a checkpoint holds beside the fields of a store.
+  void restore(const FieldList& store, StateInput& from, std::int64_t count) {
+    forget();
+    if (auto* const spread = dynamic_cast<SpreadSolverState*>(&solver_->plain())) {
+      prepared_ = spread->restore(from, count);
+      return;
+    }
+    StateBlocks rest;
+    for (const std::string& name : from.names()) {
+      if (store.holds(name)) continue;
+      std::vector<std::byte> bytes(static_cast<std::size_t>(from.bytes(name)));
+      from.read(name, 0, bytes.data(), bytes.size());
+      rest.blocks()[name] = std::move(bytes);
+    }
+    prepared_ = solver_->restore(rest, count);
+  }
+
+ private:
+  std::unique_ptr<Solver<Real>> solver_;
+  bool prepared_ = false;      // it can update()
+  mutable bool lent_ = false;  // what it builds on is put aside
+  bool at_sources_ = false;    // that is at the places of the last step
+  bool has_answers_ = false;   // and it can evaluate()
+};
+
+template <class Real>
+std::unique_ptr<BlockLoops<Real>> make_block_loops(const Device& device) {
   if (device.is_cuda()) {
     if constexpr (cuda_built) return make_block_loops_cuda<Real>(device);
   }
   return make_block_loops_cpu<Real>(device);
 }
 
+/// Kick-drift-kick leapfrog with block steps. Springel 2005, section 4.
+///
+/// Times are ticks of step_max / 2^deepest_level. A step goes from one tick at which some particle's step ends to the
+/// next such tick: (1) opening kicks of the steps that begin, (2) drift of all particles, (3) forces on the particles
+/// whose step ends, (4) their closing kicks and their next levels, (5) the census of levels.
+/// Before and after a step all positions are those of now_; velocities of particles within a step are half a step
+/// ahead of its beginning. show() and finish() end all steps early, with the same formulas.
 template <class Real>
 class BlockLeapfrog final : public Integrator {
  public:
@@ -108,7 +250,7 @@ class BlockLeapfrog final : public Integrator {
   Box box_;
   double tick_length_;
   Device device_;
-  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   KeptSolver<Real> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<BlockLoops<Real>> loops_;
@@ -144,7 +286,7 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
       ranks_(context.communicator->size() > 1 && can_spread(gravity, device_) ? context.communicator : nullptr),
       solver_(ranks_ ? make_spread_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
-      loops_(make_loops<Real>(context.device)),
+      loops_(make_block_loops<Real>(context.device)),
       clock_(context.device, context.profile),
       state_(context.device),
       work_places_(state_, *solver_, ranks_) {
@@ -186,7 +328,7 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
   return arrays;
 }
 
-/// There are other particles here than before, with levels of their own.
+/// After particles have changed ranks: scratch for them, and the census of their levels.
 template <class Real>
 void BlockLeapfrog<Real>::take_others() {
   solver_.be_given_anew();
@@ -432,7 +574,8 @@ std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_block_leapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                                 const IntegratorContext& context) {
-  return make_for_precision<BlockLeapfrog>(time, gravity, context);
+  if (gravity.precision == Precision::single) return std::make_unique<BlockLeapfrog<float>>(time, gravity, context);
+  return std::make_unique<BlockLeapfrog<double>>(time, gravity, context);
 }
 
 }  // namespace pergola

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "physics/block_steps.hpp"
+#include "time/block_steps.hpp"
 #include "time/leapfrog_loops.hpp"
-#include "time/step_fault.hpp"
 
 namespace pergola {
 
@@ -28,8 +28,8 @@ struct BlockArrays {
 
 inline constexpr int block_levels = physics::deepest_level + 1;
 
-/// What a step needs beside the particles. Kicks and drifts are what accelerations and velocities are multiplied with:
-/// times, unless space expands (time/expansion.hpp).
+/// What a step needs beside the particles. Kicks and drifts are the factors of accelerations and velocities: times,
+/// unless space expands (Expansion, time/leapfrog.hpp).
 struct BlockStep {
   std::int64_t now = 0;   // tick at which it begins
   std::int64_t next = 0;  // tick at which it ends
@@ -197,13 +197,15 @@ PERGOLA_HD StepFault close_early(const BlockArrays<Real>& s, const EarlyEnd& end
 }
 
 /// The loops over particles that block steps need, one implementation per device: time/block_loops_cpu.cpp and
-/// time/block_loops_cuda.cu. They do not wait for a GPU unless they return a number.
+/// time/block_loops_cuda.cu. They do not wait for a GPU unless they return a number. The functions above, one for both
+/// devices, do the work for one particle. Faults and populations are collected in a BlockCensus, which the host reads
+/// once per step; of several faulty particles the one at the lowest place counts.
 template <class Real>
 class BlockLoops {
  public:
   virtual ~BlockLoops() = default;
   virtual void set_census(const BlockCensus& census) = 0;
-  /// As the calls so far have left it. Waits.
+  /// After all calls until now. Waits.
   virtual BlockCensus census() = 0;
   /// Levels from the accelerations of all particles, in new_ax, …; counts them.
   virtual void choose_first_levels(const BlockArrays<Real>& arrays, const BlockStep& step) = 0;
@@ -213,7 +215,7 @@ class BlockLoops {
   virtual void kick_by_long_range(const BlockArrays<Real>& arrays, double kick) = 0;
   /// Lists the particles of level `lowest` and deeper; the caller knows how many there are.
   virtual void list_active(const BlockArrays<Real>& arrays, int lowest) = 0;
-  /// Closing kicks and next levels of `count` active particles; all: those that are all particles, without a list.
+  /// Closing kicks and next levels of `count` active particles. `all`: they are all particles, and there is no list.
   virtual void end_step(const BlockArrays<Real>& arrays, const BlockStep& step, std::int64_t count, bool all) = 0;
   /// end_step_early for all particles.
   virtual void end_all_early(const BlockArrays<Real>& arrays, const EarlyEnd& end, const Box& box) = 0;

@@ -8,11 +8,9 @@
 #include "gravity/solver_entry.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
-#include "time/for_precision.hpp"
+#include "time/block_steps.hpp"
 #include "time/hermite.hpp"
-#include "time/hermite_state.hpp"
 #include "time/shared_evaluation.hpp"
-#include "time/step_classes.hpp"
 
 namespace pergola {
 
@@ -38,6 +36,9 @@ struct Block {
 
 using Fault = StepFault;
 
+/// Hermite on the CPU. The earliest end of a step is kept for every chunk of particles, so that only chunks with active
+/// particles are looked at. Active particles are worked on in the order of their places: the same bits on any number of
+/// threads and ranks.
 template <class Real>
 class HermiteCpu final : public HermiteIntegrator<Real> {
  public:
@@ -87,7 +88,7 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   double gravitational_constant_;
   Device device_;
   Profile* profile_;
-  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   std::int64_t total_ = 0;  // particles on all ranks
@@ -99,8 +100,8 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   VectorBuffer<Real> new_a_, new_j_;
   std::vector<KeptStart> starts_;  // only when the corrector is iterated
 
-  // Where ranks keep their own particles: those of all by level, and what has changed here since they were counted,
-  // with the number of active ones behind.
+  // If particles are distributed: the census of all ranks by level, and how this rank's has changed since, followed by
+  // the number of its active particles.
   static constexpr int levels = physics::deepest_level + 1;
   std::int64_t census_[levels] = {}, news_[levels + 1] = {};
 };
@@ -209,7 +210,7 @@ void HermiteCpu<Real>::count_levels_of_active(std::int64_t sign) {
   for (std::int64_t t = 0; ranks_ && t < active_count_; ++t) news_[state_.level.data()[active_.data()[t]]] += sign;
 }
 
-/// Tells all ranks how levels have changed. Returns how many particles of all ranks were active.
+/// Updates the census on all ranks. Returns how many particles of all ranks were active.
 template <class Real>
 std::int64_t HermiteCpu<Real>::sum_news() {
   if (!ranks_) return active_count_;
@@ -310,7 +311,8 @@ std::int64_t HermiteCpu<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_hermite_cpu(const TimeOptions& time, const SolverOptions& gravity,
                                              const IntegratorContext& context) {
-  return make_for_precision<HermiteCpu>(time, gravity, context);
+  if (gravity.precision == Precision::single) return std::make_unique<HermiteCpu<float>>(time, gravity, context);
+  return std::make_unique<HermiteCpu<double>>(time, gravity, context);
 }
 
 }  // namespace pergola

@@ -5,8 +5,7 @@
 #include "gravity/direct_spread_cuda.cuh"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"
-#include "time/hermite_state.hpp"
-#include "time/step_classes.hpp"
+#include "time/block_steps.hpp"
 
 namespace pergola {
 
@@ -15,6 +14,9 @@ namespace {
 using namespace cuda;
 using namespace cuda::hermite;
 
+/// Hermite with the whole state and the choice of the next block on the GPU. On one GPU a step is a recorded graph
+/// (device/graph.cuh): the device finds the next tick, the active particles and their new levels, and the host looks at
+/// its Schedule after a batch of steps. On several ranks the host takes part in each step.
 template <Precision P>
 class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> {
  public:
@@ -78,7 +80,7 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   TimeOptions options_;
   Device device_;
   Profile* profile_;
-  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   DirectSums<P>* sums_ = nullptr;          // of the solver
   DirectSpreadCuda<P>* spread_ = nullptr;  // the solver of ranks

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "gravity/direct_solver.cuh"
-#include "time/hermite_correct.hpp"
+#include "time/hermite.hpp"
 
 namespace pergola::cuda::hermite {
 

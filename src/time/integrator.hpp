@@ -19,17 +19,16 @@
 namespace pergola {
 
 struct TimeOptions {
-  std::string integrator = "hermite";        // leapfrog
-  double eta = 0.02;                         // accuracy of adaptive and block steps
-  double eta_start = 0.005;                  // the same for the first step of a Hermite run
-  double step = 0;                           // leapfrog with a fixed step; 0: chosen at the start
-  std::string leapfrog = "kick-drift-kick";  // staggered: velocities half a step from the positions, fixed step only
-  std::string steps = "shared";              // leapfrog: block: each particle has its own, a power of two
-  bool adaptive = false;                     // leapfrog: a shared step chosen anew each time
-  double courant = 0.25;                     // adaptive or block on a mesh: cells that a particle may cross in a step
-  double step_max = 0.125;                   // longest block step; a power of two
-  int corrector_iterations = 1;              // Hermite: force evaluations per step, P(EC)^n
-  KeyValues own{};                           // of integrators that have no member here, by "integrator.key"
+  std::string integrator = "hermite";  // leapfrog
+  double eta = 0.02;                   // accuracy of adaptive and block steps
+  double eta_start = 0.005;            // the same for the first step of a Hermite run
+  double step = 0;                     // leapfrog with a fixed step; 0: chosen at the start
+  std::string steps = "shared";        // leapfrog: block: each particle has its own, a power of two
+  bool adaptive = false;               // leapfrog: a shared step chosen anew each time
+  double courant = 0.25;               // adaptive or block on a mesh: cells that a particle may cross in a step
+  double step_max = 0.125;             // longest block step; a power of two
+  int corrector_iterations = 1;        // Hermite: force evaluations per step, P(EC)^n
+  KeyValues own{};                     // of integrators that have no member here, by "integrator.key"
   /// Where space expands: all times of the integrator are then ln a, steps too. The particles that it is given and
   /// shows have GADGET's velocities √a dx/dt with comoving x.
   std::optional<physics::Background> background{};
@@ -49,13 +48,19 @@ struct StepClass {
 };
 
 /// Advances a system of particles that lives on a device. All times are absolute, in the units of the run.
+///
+/// start() or restore() comes first. Then advance() takes whole steps, again and again, with outputs in between:
+/// show() for files and energies, save() for checkpoints, idle_solver() for other evaluations. finish() takes the last
+/// step, to exactly the end.
+/// Always: which steps are taken depends on the state and the options only, neither on the limits of advance() nor on
+/// what was shown or saved in between. With several ranks all ranks make all calls together.
 class PERGOLA_API Integrator {
  public:
   virtual ~Integrator() = default;
 
-  /// Whether each rank keeps only its share of the particles (comm/shares.hpp), from the start to the end. All ranks
-  /// then start(), restore(), save() and probe_forces() together, from the whole, and take theirs; show() and save()
-  /// give a rank's own, in the order of the input, and rank 0 all else; probe_forces() is asked for places among these.
+  /// Whether the particles are distributed: each rank has only its share (comm/shares.hpp), from the start to the end.
+  /// start() and restore() then read the whole, and each rank takes its share. show() and save() give a rank's own
+  /// particles, in the order of the input, and rank 0 all else. probe_forces() takes places among a rank's own.
   virtual bool spread() const { return false; }
 
   /// Takes the particles to the device and evaluates the first forces.
@@ -65,9 +70,9 @@ class PERGOLA_API Integrator {
     start(source, time);
   }
 
-  /// Takes whole steps whose end does not lie beyond `limit`, until the next one would, or until `enough()` (asked
-  /// after every step or small batch of steps) says so. Returns true when `limit` was reached. The steps taken do not
-  /// depend on `limit`.
+  /// Takes whole steps until the next one would end beyond `limit`, or until `enough()` returns true; it is asked after
+  /// every step or small batch of steps. Returns true when `limit` was reached. The steps taken do not depend on
+  /// `limit`.
   virtual bool advance(double limit, const std::function<bool()>& enough) = 0;
 
   /// Brings all particles to exactly `end`, with one last step as short as needed. Nothing comes after it but output.
@@ -76,9 +81,9 @@ class PERGOLA_API Integrator {
   /// The latest time that a step has reached.
   virtual double time() const = 0;
 
-  /// Where energies that are due at `due` are measured, once advance(due, …) has returned true: at the first end of a
-  /// step of all particles that is not before `due`, for between steps the prediction is worse than the steps. `due`
-  /// itself where that is not so.
+  /// The time at which energies that are due at `due` are measured, once advance(due, …) has returned true: the first
+  /// end of a step of all particles that is not before `due`, because the prediction between steps is worse than the
+  /// steps. An integrator without that difference returns `due` itself.
   virtual double measured_at(double due) const { return due; }
 
   /// The particles at `time`, predicted where a particle's own time is another one, where they live. Good until the
@@ -109,22 +114,23 @@ class PERGOLA_API Integrator {
 
   /// The solver, for evaluations between steps; null: this integrator does not lend it.
   virtual AnySolver* idle_solver() { return nullptr; }
-  /// advance() asks `enough` after every multiple of this number of steps, also where it takes them in batches; 0: no
-  /// matter.
+  /// advance() asks `enough` after every multiple of this number of steps, even if it takes them in batches. 0: after
+  /// any number.
   virtual void pause_every(std::int64_t /*steps*/) {}
-  /// Where the next steps build on what the solver did for the last one: the particles at the places where that one has
-  /// them, good until the next step, and the accelerations that it gives them now, at `places`. Null: the solver has no
-  /// memory. Changes nothing.
+  /// For a solver whose next step builds on its last one (block steps with a kept tree): the particles where the solver
+  /// has them, valid until the next step, and the accelerations that it gives now to those at `places`. Null: the
+  /// solver keeps nothing. Changes nothing.
   virtual std::unique_ptr<ShownParticles> probe_forces(const std::vector<std::int64_t>& /*places*/, ForceResult&) {
     return nullptr;
   }
-  /// The particles where they live, all at time(), good until the next step. What the steps are is not changed by it.
-  /// Nothing where velocities and places are not known at one time (block steps, a staggered leapfrog).
+  /// The arrays of the particles on their device, all at time(), valid until the next step. Does not change the steps.
+  /// Nothing if velocities and places are not known at one time (block steps).
   virtual std::optional<LentParticles> lend() { return std::nullopt; }
-  /// Places or velocities that were lent have been changed: finds the forces anew. Error(numerics) where one of them is
+  /// After places or velocities of lend() were changed: finds the forces anew. Throws Error(numerics) if one of them is
   /// not a finite number.
   virtual void take_back() {}
-  /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
+  /// If a reader still holds the arrays of lend(): what is returned keeps them alive, and the steps continue with
+  /// copies.
   virtual std::shared_ptr<void> leave_lent() { return nullptr; }
   /// Particles that are outside the solver's mesh now; they are kept. Waits.
   virtual std::int64_t outside() const { return 0; }

@@ -9,11 +9,11 @@
 
 namespace pergola {
 
-/// What an integrator asks of the solver with these options.
+/// What an integrator needs of the solver with these options.
 struct IntegratorNeeds {
   bool jerk = false;
   bool subset = false;       // forces on a part of the particles
-  std::string because = "";  // the key that asks for it, where that is not time.integrator itself
+  std::string because = "";  // the key that causes it, if not time.integrator itself
 };
 
 /// How the steps of a run grow with the number of particles, for `plan`: powers of N of the particle steps per particle
@@ -23,8 +23,9 @@ struct StepGrowth {
   double steps = 0;
 };
 
-/// An integrator describes itself. Whoever lists, checks, explains or plans asks the entry; its name is compared
-/// nowhere else.
+/// An integrator describes itself: its name, its keys of [time], what it needs of a solver, what cannot be had
+/// together, and how it is made. The registry, the configuration, `plan` and the docs read the entry. The name of an
+/// integrator is compared in its own files only.
 struct IntegratorEntry {
   std::string name;
   std::string summary;
@@ -59,7 +60,7 @@ PERGOLA_API const IntegratorEntry& integrator_entry(const std::string& name);
 /// Adds an integrator of one's own: before the first configuration is read, by one thread.
 PERGOLA_API void register_integrator(IntegratorEntry entry);
 
-/// What integrator and solver ask for and cannot be had together.
+/// What integrator and solver need and cannot be had together.
 PERGOLA_API std::optional<Conflict> integrator_conflict(const TimeOptions& time, const SolverOptions& gravity);
 
 /// The integrator of a run that names none: the first of the list that can do with what the solver, external potentials

@@ -1,14 +1,5 @@
 #include "time/leapfrog.hpp"
 #include "base/stopwatch.hpp"
-
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <utility>
-#include <vector>
-
 #include "base/text.hpp"
 #include "device/arena.hpp"
 #include "device/sort.hpp"
@@ -16,17 +7,100 @@
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
-#include "time/expansion.hpp"
-#include "time/for_precision.hpp"
 #include "time/leapfrog_loops.hpp"
-#include "time/leapfrog_state.hpp"
-#include "time/order_keeper.hpp"
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
 #include "time/work_places.hpp"
+#include "domain/share_source.hpp"
+#include "gravity/mesh.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
 
 namespace pergola {
+
+template <class Real>
+void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Expansion& expansion,
+                                Communicator* ranks) {
+  take_share(particles, ranks, [&](ParticleSource& own) {
+    if (!expansion.given()) return this->take(own);
+    ScaledVelocities momenta(own, 1 / expansion.shown_velocity(time));
+    this->take(momenta);
+  });
+  mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
+  start_time = time;
+  counts = {};
+}
+
+template <class Real>
+LeapfrogArrays<Real> LeapfrogState<Real>::arrays() {
+  auto &place = this->x, &speed = this->v;
+  LeapfrogArrays<Real> arrays;
+  arrays.count = this->count();
+  arrays.x = place.x.data(), arrays.y = place.y.data(), arrays.z = place.z.data();
+  arrays.vx = speed.x.data(), arrays.vy = speed.y.data(), arrays.vz = speed.z.data();
+  arrays.ax = a.x.data(), arrays.ay = a.y.data(), arrays.az = a.z.data();
+  arrays.jx = j.x.data(), arrays.jy = j.y.data(), arrays.jz = j.z.data();
+  arrays.species = this->species.data();
+  return arrays;
+}
+
+template <class Real>
+Sources<Real> LeapfrogState<Real>::sources() const {
+  const auto &place = this->x, &speed = this->v;
+  Sources<Real> sources;
+  sources.count = this->count();
+  sources.x = place.x.data(), sources.y = place.y.data(), sources.z = place.z.data();
+  sources.vx = speed.x.data(), sources.vy = speed.y.data(), sources.vz = speed.z.data();
+  sources.mass = this->mass.data();
+  sources.species = this->species.data();
+  sources.mass_quantum = mass_quantum;
+  return sources;
+}
+
+template <class Real>
+void LeapfrogState<Real>::save(StateSource& to) const {
+  this->FieldList::save(to);
+  to.put_value("start_time", start_time);
+  to.put_value("counts", counts);
+}
+
+template <class Real>
+void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
+  this->FieldList::restore(from, ranks ? ranks->rank() : 0, ranks ? ranks->size() : 1);
+  mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
+  start_time = from.get_value<double>("start_time");
+  counts = from.get_value<StepCounts>("counts");
+}
+
+template <class Real>
+ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) const {
+  ParticleState state;
+  state.id = this->id_at(place);
+  state.mass = this->mass.fetch(place);
+  state.position = this->x.fetch(place), state.velocity = this->v.fetch(place);
+  state.acceleration = a.fetch(place);
+  state.time = time;
+  return state;
+}
+
+template <class Real>
+void LeapfrogState<Real>::fail_where(std::int64_t place, std::int64_t kind, const char* (*reason)(std::int64_t kind),
+                                     double time, Communicator* ranks) const {
+  pergola::fail_where(
+      {place, kind, time}, reason, [&] { return particle_at(place, time); }, ranks);
+}
+
+template struct LeapfrogState<float>;
+template struct LeapfrogState<double>;
 
 namespace {
 
@@ -39,17 +113,62 @@ const double shortest_step = std::ldexp(1.0, -40);
 /// On a GPU steps are queued for about this long before the host looks at them.
 constexpr double batch_seconds = 0.02;
 constexpr std::int64_t longest_batch = 256;
-/// Ranks that share the work sort together, every so many steps.
+/// Ranks that share the work sort together, after this number of steps.
 constexpr std::int64_t steps_between_sorts = 32;
 
+/// Says when it pays to sort the particles into the order in memory that their solver works best with: as soon as the
+/// time lost by disorder since the last sorting exceeds what a sorting costs. No result depends on when that is.
+class OrderKeeper {
+ public:
+  void sorted(double seconds) {
+    cost_ = seconds;
+    ordered_ = lost_ = 0;
+    steps_ = 0;
+  }
+  /// `steps` steps took `seconds`, nothing else included. The other steps are compared with the mean of the first ones
+  /// after a sorting; the mean is little disturbed by a busy machine. If these were slow by accident, the mean of an
+  /// earlier sorting counts.
+  void stepped(std::int64_t steps, double seconds) {
+    const bool in_order = steps_ < ordered_steps;
+    steps_ += steps;
+    if (!in_order) {
+      lost_ += seconds - static_cast<double>(steps) * best_;
+      return;
+    }
+    ordered_ += seconds;
+    if (steps_ >= ordered_steps) best_ = std::min(ordered_ / static_cast<double>(steps_), slower * best_);
+  }
+  bool due() const { return lost_ > cost_; }
+  /// The number of steps that may be taken before the next look: few while the particles are in order, then half of
+  /// those since the sorting.
+  std::int64_t steps_to_look() const { return std::max(std::int64_t{2}, steps_ / 2); }
+
+ private:
+  /// For this number of steps after a sorting the particles count as ordered.
+  static constexpr std::int64_t ordered_steps = 4;
+  /// From one sorting to the next steps may become slower by this much without being taken for an accident.
+  static constexpr double slower = 1.05;
+  double cost_ = 0;
+  double ordered_ = 0;                                     // seconds of the steps in order
+  double best_ = std::numeric_limits<double>::infinity();  // seconds of a step in order
+  double lost_ = 0;
+  std::int64_t steps_ = 0;
+};
+
 template <class Real>
-std::unique_ptr<LeapfrogLoops<Real>> make_loops(const Device& device) {
+std::unique_ptr<LeapfrogLoops<Real>> make_shared_step_loops(const Device& device) {
   if (device.is_cuda()) {
     if constexpr (cuda_built) return make_leapfrog_loops_cuda<Real>(device);
   }
   return make_leapfrog_loops_cpu<Real>(device);
 }
 
+/// Kick-drift-kick leapfrog with one step for all particles. Springel 2005, section 4.1.
+///
+/// A step: (1) the closing kick of the step before, the opening kick and the drift in one pass, (2) forces. The closing
+/// kick stays pending until the next step or until the particles are shown. On a GPU steps are queued in batches and
+/// looked at afterwards (settle); an adaptive step is looked at each time.
+/// The solver may want an order of the particles in memory (sort); no result depends on it.
 template <class Real>
 class Leapfrog final : public Integrator {
  public:
@@ -116,7 +235,7 @@ class Leapfrog final : public Integrator {
   Box box_;
   Device device_;
   bool alone_;
-  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<LeapfrogLoops<Real>> loops_;
@@ -155,7 +274,7 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
       solver_(ranks_ ? make_spread_solver<Real>(gravity, context.device, ranks_)
                      : make_solver<Real>(gravity, context.device)),
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
-      loops_(make_loops<Real>(context.device)),
+      loops_(make_shared_step_loops<Real>(context.device)),
       clock_(context.device, context.profile),
       state_(context.device),
       work_places_(state_, *solver_, ranks_) {
@@ -192,7 +311,7 @@ double Leapfrog<Real>::least_step(const StepWish& wish) {
   return step;
 }
 
-/// Ends the run, on all ranks, where one has a particle that is not finite; place −1: this one has none.
+/// Ends the run on all ranks if one of them has a particle that is not finite. Place −1: this rank has none.
 template <class Real>
 void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) const {
   state_.fail_where(
@@ -303,16 +422,14 @@ double Leapfrog<Real>::next_time() const {
   return state_.start_time + static_cast<double>(state_.counts.steps + 1) * step_;
 }
 
-/// Closing kick of the step before, opening kick, drift, forces. Kick-drift-kick and the staggered scheme differ in
-/// rounding only: the latter takes the two kicks as one. About so many steps follow one another, this one included.
+/// Closing kick of the step before, opening kick, drift, forces. `steps`: about how many steps follow one another, this
+/// one included.
 template <class Real>
 void Leapfrog<Real>::step(double dt, double end, double steps) {
   if (queued_.empty()) batch_begin_ = Clock::now();
   clock_.begin("position");
-  const bool staggered = options_.leapfrog == "staggered";
   const auto [open, drift, close] = expansion_.step(time_, dt, end);
-  loops_->kick_drift(state_.arrays(),
-                     {staggered ? 0 : pending_kick_, staggered ? pending_kick_ + open : open, drift, box_});
+  loops_->kick_drift(state_.arrays(), {pending_kick_, open, drift, box_});
   clock_.end();
   queued_.push_back(end);
   if (work_places_.may_move()) clock_.begin("to work");
@@ -390,7 +507,7 @@ void Leapfrog<Real>::finish(double end) {
 /// itself (physics::kick_drift_axis), so that nothing else changes.
 template <class Real>
 std::optional<LentParticles> Leapfrog<Real>::lend() {
-  if (options_.leapfrog == "staggered" || expansion_.given()) return std::nullopt;
+  if (expansion_.given()) return std::nullopt;
   settle();
   if (pending_kick_ != 0) loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;
@@ -443,7 +560,8 @@ std::int64_t Leapfrog<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_leapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                           const IntegratorContext& context) {
-  return make_for_precision<Leapfrog>(time, gravity, context);
+  if (gravity.precision == Precision::single) return std::make_unique<Leapfrog<float>>(time, gravity, context);
+  return std::make_unique<Leapfrog<double>>(time, gravity, context);
 }
 
 }  // namespace pergola

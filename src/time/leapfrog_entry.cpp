@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gravity/solver_entry.hpp"
-#include "time/block_leapfrog.hpp"
 #include "time/integrator_entry.hpp"
 #include "time/leapfrog.hpp"
 
@@ -29,9 +28,8 @@ Key<TimeOptions> step_key() {
 std::vector<Key<TimeOptions>> leapfrog_keys() {
   return {eta_key(),
           step_key(),
-          word_option<TimeOptions>(
-              "leapfrog", "kick-drift-kick | staggered (fixed step only)", {"kick-drift-kick", "staggered"},
-              [](auto& t) -> auto& { return t.leapfrog; }),
+          gone_key<TimeOptions>("leapfrog", "kick-drift-kick",
+                                "the leapfrog without this key: kick-drift-kick, the same trajectory but for rounding"),
           real_option<TimeOptions>(
               "courant", "adaptive or block on a mesh: cells that a particle may cross in a step", Range::above(0),
               [](auto& t) -> auto& { return t.courant; }),
@@ -57,17 +55,12 @@ IntegratorNeeds leapfrog_needs(const TimeOptions& time, const SolverOptions& gra
 }
 
 std::optional<Conflict> check_leapfrog(const TimeOptions& time, const SolverOptions& gravity) {
-  const bool staggered = time.leapfrog == "staggered";
   if (time.background && unsoftened(gravity))
     return Conflict{"gravity.softening", "expected a length > 0 with [cosmology], found 0"};
   if (has_blocks(time) && unsoftened(gravity))
     return Conflict{"time.steps",
                     "block steps of the leapfrog are chosen from the softening length; set gravity.softening > 0, or "
                     "time.integrator = \"hermite\""};
-  if (has_blocks(time) && staggered)
-    return Conflict{"time.leapfrog", "staggered needs a fixed step, found time.steps = \"block\"; use kick-drift-kick"};
-  if (time.adaptive && staggered)
-    return Conflict{"time.leapfrog", "staggered needs a fixed step, found time.adaptive = true; use kick-drift-kick"};
   return std::nullopt;
 }
 

@@ -38,10 +38,11 @@ struct NotFinite {
 /// The shortest of the steps that the particles want; see time.eta and time.courant.
 struct StepWish {
   double eta = 0;
-  Softening softening;                               // zero: from the jerk
-  double courant_length = 0;                         // no particle moves farther than this in a step; 0: any length
-  double pending_kick = 0;                           // what the velocities lack: v + a pending_kick
-  double acceleration_scale = 1, courant_scale = 1;  // of the two wishes, where space expands (time/expansion.hpp)
+  Softening softening;        // zero: from the jerk
+  double courant_length = 0;  // no particle moves farther than this in a step; 0: any length
+  double pending_kick = 0;    // what the velocities lack: v + a pending_kick
+  double acceleration_scale = 1,
+         courant_scale = 1;  // of the two wishes, where space expands (Expansion, time/leapfrog.hpp)
 };
 
 /// The step that particle i wants under an acceleration; epsilon: its softening length. physics::acceleration_step
@@ -68,7 +69,8 @@ PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, con
 
 /// The loops over particles that the leapfrog needs, one implementation per device: time/leapfrog_cpu.cpp and
 /// time/leapfrog_cuda.cu. Formulas in physics/leapfrog.hpp and physics/hermite.hpp. They do not wait for a GPU unless
-/// they return a number.
+/// they return a number. Each particle is worked on by itself: the order in memory and the number of threads change no
+/// bit. Numbers that are not finite are noted by pass and place, so that a batch of steps can be looked at afterwards.
 template <class Real>
 class LeapfrogLoops {
  public:

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "physics/block_steps.hpp"
 
 namespace pergola {
 
@@ -41,6 +42,11 @@ void fail_where(const ParticleFault& fault, const char* (*reason)(std::int64_t k
   if (keeper == ranks->rank()) told = {fault.time, state()};
   ranks->broadcast(&told, sizeof told, keeper);
   throw ParticleFailure(reason(found % 4), told.time, told.state);
+}
+
+Error too_many_ticks(double time) {
+  return Error(ErrorKind::input, fmt::format("run.end_time: expected at most {} steps of time.step_max, found {}",
+                                             physics::last_tick >> physics::deepest_level, to_text(time)));
 }
 
 CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,

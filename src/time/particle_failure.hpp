@@ -43,12 +43,13 @@ struct ParticleFault {
   std::int64_t kind = 0;
   double time = 0;
 };
-/// Ends the run where this rank, or with `ranks`, which all call it, one of them has a faulty particle: that of the
-/// first rank is told of by reason(kind), with state() of its rank.
+/// Throws ParticleFailure if this rank, or with `ranks`, which all call it, one of them has a faulty particle. All
+/// ranks throw the same one: of the first rank with a fault, with reason(kind) and the state() of that rank.
 void fail_where(const ParticleFault& fault, const char* (*reason)(std::int64_t kind),
                 const std::function<ParticleState()>& state, Communicator* ranks);
 
-/// The id of a particle of a ParticleStore at a place in memory. With `ranks` all of them ask, by its place among all.
+/// The id of a particle of a ParticleStore at a place in memory. With `ranks` it is the place among the particles of
+/// all ranks, and all call.
 template <class Store>
 std::uint64_t id_of(const Store& store, std::int64_t place, std::int64_t total, Communicator* ranks) {
   if (!ranks) return store.id_at(place);
@@ -59,6 +60,9 @@ std::uint64_t id_of(const Store& store, std::int64_t place, std::int64_t total, 
   ranks->broadcast(&found, sizeof found, keeper);
   return found;
 }
+
+/// The error of a run that is longer than block times can count.
+Error too_many_ticks(double time);
 
 /// The same collision with the ids of the two particles and the time in its message.
 CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,

@@ -30,6 +30,7 @@ std::string shown(const KeyValue& value) {
 /// Options built in C++ are checked as those of a file: each key takes the value that it has.
 void check_options(const IntegratorEntry& entry, TimeOptions time) {
   for (const auto& key : entry.keys) {
+    if (!key.value) continue;
     const KeyValue value = key.value(time);
     if (const auto problem = key.take(time, value))
       throw Error(ErrorKind::input,
@@ -41,7 +42,7 @@ bool gives_jerk(const SolverOptions& gravity) {
   return solver_entry(gravity.solver).can.jerk && gravity.external.empty() && gravity.user_forces.empty();
 }
 
-/// The integrators that ask for no jerk, to be suggested.
+/// The first integrator that needs no jerk, to be suggested.
 std::string without_jerk(const TimeOptions& time, const SolverOptions& gravity) {
   for (const auto& entry : integrator_entries())
     if (!entry.needs_with(time, gravity).jerk) return entry.name;
@@ -139,7 +140,7 @@ std::string default_integrator(const TimeOptions& time, const SolverOptions& gra
     const IntegratorNeeds needs = entry.needs_with(time, gravity);
     const bool lacks =
         (needs.jerk && !gives_jerk(gravity)) || (needs.subset && !solver_entry(gravity.solver).can.subset);
-    if (lacks && needs.because.empty()) continue;  // else another key asks for too much
+    if (lacks && needs.because.empty()) continue;  // otherwise another key needs too much
     if (time.step != 0 && !has_key(entry, "step")) continue;
     if (!expanding || entry.expanding_space) return entry.name;
   }

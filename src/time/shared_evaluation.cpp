@@ -26,7 +26,7 @@ PieceHeader header_of(const Failure& failure) {
   } catch (const CoincidentParticles& found) {
     header.first = found.first(), header.second = found.second();
   } catch (...) {
-    // Any other is told by its kind and words.
+    // Any other error travels as its kind and message.
   }
   return header;
 }

@@ -10,9 +10,12 @@
 
 namespace pergola {
 
-/// A force evaluation that all ranks share. Where particles are replicated, each rank answers its share of the targets
-/// (comm/shares.hpp) and all ranks get all answers; where they are spread, the solver does what ranks do together, and
-/// a rank has the answers for its own. The same bits as on one rank.
+/// A force evaluation that all ranks share.
+///
+/// If every rank has all particles, each finds the forces on its share of the targets (comm/shares.hpp), and one
+/// message brings all of them to all ranks. If particles are distributed, the solver does what ranks do together, and a
+/// rank has the forces on its own particles. Always: the bits of one rank; and what one rank throws ends the evaluation
+/// on all ranks, with the same error.
 template <class Real>
 class SharedEvaluation {
  public:

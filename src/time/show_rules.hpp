@@ -7,8 +7,10 @@
 
 namespace pergola {
 
-/// How the particles of each integrator are brought to the time at which they are shown. In double precision, and
-/// without fused multiply-add on a GPU: what is written has the same bits wherever it is formed.
+// The output views of the integrators: how a particle is brought from the state to the time at which it is shown. A
+// rule gets place and velocity in double precision and changes them; the store (particles/shown_state.hpp) applies it
+// piece by piece, on either device. Without fused multiply-add on a GPU (src/CMakeLists.txt): what is written has the
+// same bits wherever it is formed. A rule with moves() == false leaves positions as they are.
 
 /// Leapfrog with shared steps, at a time after the latest one.
 template <class Real>

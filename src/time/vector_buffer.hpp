@@ -30,7 +30,7 @@ struct VectorBuffer {
   }
 };
 
-/// Room for so many vectors; device/arena.hpp.
+/// Room for `size` vectors; device/arena.hpp.
 template <class Vectors>
 void room(Arena& arena, Vectors& vectors, std::int64_t size) {
   arena.room(vectors.x, size), arena.room(vectors.y, size), arena.room(vectors.z, size);

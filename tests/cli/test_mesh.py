@@ -90,9 +90,9 @@ class Run(MeshTest):
                               *self.sets(f"gravity.mesh.assignment={assignment}", f"gravity.mesh.poisson={poisson}",
                                          f"gravity.mesh.gradient={gradient}", "run.end_time=0.02"))
         for more in (["gravity.mesh.deconvolve=true", "gravity.mesh.laplacian=spectral"],
-                     ["gravity.mesh.poisson=multigrid", "gravity.mesh.multigrid=paper", "gravity.mesh.cells=32"],
-                     ["time.leapfrog=staggered"], ["time.adaptive=true", "time.courant=0.5"], ["run.precision=double"],
-                     ["gravity.mesh.cells=[16, 24, 10]"], ["gravity.mesh.density=host"]):
+                     ["gravity.mesh.poisson=multigrid", "gravity.mesh.multigrid=v", "gravity.mesh.cells=32"],
+                     ["time.adaptive=true", "time.courant=0.5"], ["run.precision=double"],
+                     ["gravity.mesh.cells=[16, 24, 10]"], ["gravity.mesh.density=sorted"], ["time.leapfrog=kick-drift-kick"]):
             self.good("run", periodic, "-o", self.dir / "out", "--overwrite", "--quiet",
                       *self.sets("run.end_time=0.02", *more))
 
@@ -119,11 +119,11 @@ class Run(MeshTest):
     def test_print_config_reads_back_to_itself(self):
         sets = self.sets("gravity.mesh.cells=[32, 48, 20]", "gravity.mesh.box=[2, 3, 1.25]", "gravity.mesh.box_corner=-0.5",
                          "gravity.mesh.assignment=tsc", "gravity.mesh.gradient=four-point", "gravity.mesh.density=sorted",
-                         "gravity.mesh.multigrid=paper", "gravity.mesh.poisson=multigrid", "time.courant=0.125",
-                         "time.leapfrog=staggered")
+                         "gravity.mesh.multigrid=v", "gravity.mesh.poisson=multigrid", "time.courant=0.125",
+                         "time.leapfrog=kick-drift-kick")
         text = self.good("run", self.cube(), "--print-config", *sets)
-        for line in ('cells = [32, 48, 20]', 'box = [2, 3, 1.25]', 'assignment = "tsc"', 'multigrid = "paper"',
-                     'leapfrog = "staggered"', 'courant = 0.125'):
+        for line in ('cells = [32, 48, 20]', 'box = [2, 3, 1.25]', 'assignment = "tsc"', 'multigrid = "v"',
+                     'courant = 0.125'):
             self.assertIn(line, text)
         again = self.dir / "again.toml"
         again.write_text(text)
@@ -235,7 +235,9 @@ class Refused(MeshTest):
         self.refused("gravity.mesh.laplacian=spectral", config=isolated, says=["gravity.mesh.laplacian", "periodic"])
         self.refused("gravity.mesh.deconvolve=true", "gravity.mesh.poisson=multigrid", says=["gravity.mesh.deconvolve", "fft"])
         self.refused("time.integrator=hermite", says=["time.integrator", "hermite", "leapfrog"])
-        self.refused("time.adaptive=true", "time.leapfrog=staggered", says=["time.leapfrog", "staggered", "kick-drift-kick"])
+        self.refused("time.leapfrog=staggered", says=["time.leapfrog", "staggered", "kick-drift-kick"])
+        self.refused("gravity.mesh.density=host", says=["gravity.mesh.density", "host", "auto"])
+        self.refused("gravity.mesh.multigrid=paper", says=["gravity.mesh.multigrid", "paper", "levels = 5"])
 
     def test_words_that_do_not_exist(self):
         self.refused("gravity.mesh.assignment=cik", says=["gravity.mesh.assignment", "ngp, cic, tsc, pcs", 'did you mean "cic"'])

@@ -1,67 +1,26 @@
-"""`pergola movie`: frames, the animated GIF read by a decoder of its own, what goes to ffmpeg, and what is refused."""
+"""`pergola movie`: frames, what goes to ffmpeg, and what is refused."""
 
 import os
+import pathlib
+import shutil
 import signal
 import stat
-import struct
 import subprocess
 import time
+import unittest
 
 import harness
 from test_pictures import HEADER, cluster, read_png
 
 
-def read_gif(path):
-    """Frames as rows of (r, g, b), and the pauses in hundredths of a second, by the GIF89a specification."""
-    data = path.read_bytes()
-    assert data[:6] == b"GIF89a" and data[10] & 0x80 == 0
-    at, frames, pauses = 13, [], []
-
-    def blocks(at):
-        body = b""
-        while data[at]:
-            body += data[at + 1:at + 1 + data[at]]
-            at += 1 + data[at]
-        return body, at + 1
-
-    while data[at] != 0x3B:
-        if data[at] == 0x21:
-            body, end = blocks(at + 2)
-            if data[at + 1] == 0xF9:
-                pauses.append(struct.unpack("<H", body[1:3])[0])
-            at = end
-            continue
-        assert data[at] == 0x2C
-        left, top, width, height, flags = struct.unpack("<HHHHB", data[at + 1:at + 10])
-        assert (left, top, flags) == (0, 0, 0x87)
-        table = [tuple(data[at + 10 + 3 * k:at + 13 + 3 * k]) for k in range(256)]
-        packed, end = blocks(at + 10 + 768 + 1)
-        pixels = decompress(packed)
-        assert len(pixels) == width * height
-        frames.append([[table[p] for p in pixels[y * width:(y + 1) * width]] for y in range(height)])
-        at = end
-    assert at == len(data) - 1
-    return frames, pauses
-
-
-def decompress(packed):
-    """Codes of 9 to 12 bits, the lowest bit first (Welch 1984)."""
-    bits, size, words, last, out, bit = int.from_bytes(packed, "little"), 9, None, None, bytearray(), 0
-    while True:
-        code = bits >> bit & (1 << size) - 1
-        bit += size
-        if code == 256:
-            words, size, last = [bytes([k]) for k in range(256)] + [b"", b""], 9, None
-            continue
-        if code == 257:
-            return out
-        word = words[code] if code < len(words) else last + last[:1]
-        if last is not None and len(words) < 4096:
-            words.append(last + word[:1])
-        out += word
-        last = word
-        if len(words) == 1 << size and size < 12:
-            size += 1
+def fake_ffmpeg(folder):
+    """The environment with a stand-in for ffmpeg in the PATH: the film is the raw frames, and $FFMPEG_SAID the words of
+    the command line."""
+    tool = folder / "bin" / "ffmpeg"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\nfor last; do :; done\ncat > \"$last\"\necho \"$@\" > \"$FFMPEG_SAID\"\n")
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    return dict(os.environ, PATH=f"{tool.parent}:{os.environ['PATH']}", FFMPEG_SAID=str(folder / "bin" / "said"))
 
 
 class Movie(harness.CliTest):
@@ -77,20 +36,15 @@ class Movie(harness.CliTest):
                                    for f in (line.split(",") for line in lines[1:])]
             (self.run_dir / f"snap_{k:03}.csv").write_text("".join(scaled))
 
-    def movie(self, out, *more):
-        return self.good_json("movie", self.run_dir, "-o", f"{self.dir}/{out}", "--size", 64, "--no-legend", *more)
+    def movie(self, out, *more, **options):
+        return self.good_json("movie", self.run_dir, "-o", f"{self.dir}/{out}", "--size", 64, "--no-legend", *more, **options)
 
-    def test_gif_has_the_pixels_of_the_frames(self):
+    def test_a_folder_has_a_file_per_frame(self):
         self.snapshots(3)
-        said = self.movie("film.gif", "--fps", 10)
+        said = self.movie("frames/", "--fps", 10)
         self.assertEqual((said["frames"], said["frames_per_second"]), (3, 10))
-        self.assertEqual(self.movie("frames/")["frames"], 3)
-        frames, pauses = read_gif(self.dir / "film.gif")
-        self.assertEqual(pauses, [10, 10, 10])
         names = sorted(path.name for path in (self.dir / "frames").iterdir())
         self.assertEqual(names, ["frame_0000.png", "frame_0001.png", "frame_0002.png"])
-        for name, frame in zip(names, frames):  # at most 256 colours without text: exactly the same
-            self.assertEqual(read_png(self.dir / "frames" / name)[2], frame)
 
     def test_the_frame_is_the_same_for_all(self):
         # Two bodies that part: at the end they are near the edges, at first in the middle of the same frame.
@@ -105,23 +59,42 @@ class Movie(harness.CliTest):
             if k == 0:
                 self.assertLess(row[int(32 + 2 / said["width"] * 64)][0], 40)
 
-    def test_mp4_goes_through_ffmpeg(self):
+    def test_films_go_through_ffmpeg(self):
         self.snapshots(2)
-        tool = self.dir / "bin" / "ffmpeg"
-        tool.parent.mkdir()
-        tool.write_text("#!/bin/sh\nfor last; do :; done\ncat > \"$last\"\necho \"$@\" > \"$FFMPEG_SAID\"\n")
-        tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
-        env = dict(os.environ, PATH=f"{tool.parent}:{os.environ['PATH']}", FFMPEG_SAID=str(self.dir / "said"))
-        self.good("movie", self.run_dir, "-o", self.dir / "film.mp4", "--size", 64, "--no-legend", env=env)
-        self.assertEqual((self.dir / "film.mp4").stat().st_size, 2 * 64 * 64 * 3)  # raw frames, as the stand-in copies them
-        self.assertIn("-s 64x64 -r 12", (self.dir / "said").read_text())
-        tool.write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
-        self.bad(3, "movie", self.run_dir, "-o", self.dir / "no.mp4", "--size", 64, "--no-legend", says="ffmpeg", env=env)
-        self.assertFalse((self.dir / "no.mp4").exists())
+        self.movie("frames/")
+        frames = [read_png(self.dir / "frames" / f"frame_000{k}.png")[2] for k in range(2)]
+        raw = b"".join(bytes(pixel) for frame in frames for row in frame for pixel in row)
+        env = fake_ffmpeg(self.dir)
+        for name, words in (("film.mp4", ["-s 64x64 -r 12", "-f mp4"]), ("film.GIF", ["-r 12", "palettegen", "-loop 0 -f gif"])):
+            self.movie(name, env=env)
+            self.assertEqual((self.dir / name).read_bytes(), raw)  # as the stand-in copies them
+            said = pathlib.Path(env["FFMPEG_SAID"]).read_text()
+            for word in words:
+                self.assertIn(word, said)
+            (self.dir / name).unlink()
+        self.good("movie", self.run_dir, "--size", 64, "--no-legend", env=env)
+        self.assertEqual((self.run_dir / "film.mp4").read_bytes(), raw)
+        (self.dir / "bin" / "ffmpeg").write_text("#!/bin/sh\ncat > /dev/null\nexit 1\n")
+        for name in ("no.mp4", "no.gif"):
+            self.bad(3, "movie", self.run_dir, "-o", self.dir / name, "--size", 64, "--no-legend", says="ffmpeg", env=env)
+            self.assertFalse((self.dir / name).exists())
+
+    def test_without_ffmpeg_there_are_frames(self):
+        self.snapshots(2)
         alone = dict(os.environ, PATH="/nowhere")
-        self.bad(2, "movie", self.run_dir, "-o", self.dir / "no.mp4", says=["ffmpeg", ".gif"], env=alone)
+        for name in ("no.mp4", "no.gif"):
+            self.bad(2, "movie", self.run_dir, "-o", self.dir / name, says=["--output", name, "ffmpeg", "PNG frames"], env=alone)
+            self.assertFalse((self.dir / name).exists())
         self.good("movie", self.run_dir, "--size", 64, "--no-legend", env=alone)
-        self.assertTrue((self.run_dir / "film.gif").exists())
+        self.assertEqual(len(list((self.run_dir / "frames").iterdir())), 2)
+
+    @unittest.skipUnless(shutil.which("ffmpeg"), "needs ffmpeg")
+    def test_ffmpeg_writes_both_kinds(self):
+        self.snapshots(3)
+        self.movie("film.gif")
+        self.movie("film.mp4")
+        self.assertEqual((self.dir / "film.gif").read_bytes()[:6], b"GIF89a")
+        self.assertEqual((self.dir / "film.mp4").read_bytes()[4:8], b"ftyp")
 
     def test_bad_input_is_refused_and_leaves_nothing(self):
         self.bad(2, "movie", self.dir / "none", says="none")
@@ -133,16 +106,16 @@ class Movie(harness.CliTest):
         for name in ("film.avi", "film"):
             self.bad(2, "movie", self.run_dir, "-o", self.dir / name, says=["--output", name, ".gif"])
         self.bad(2, "movie", self.run_dir, "-o", f"{self.run_dir}/", says="empty folder")
-        self.bad(2, "movie", self.run_dir, "--every", 3, "-o", self.dir / "a.gif", says="at least two snapshots")
-        self.bad(2, "movie", self.run_dir, "-o", self.dir / "a.gif", "--range", "3,1", says="--range")
+        self.bad(2, "movie", self.run_dir, "--every", 3, "-o", f"{self.dir}/a/", says="at least two snapshots")
+        self.bad(2, "movie", self.run_dir, "-o", f"{self.dir}/a/", "--range", "3,1", says="--range")
         (self.run_dir / "snap_002.csv").write_text("nonsense\n")
-        self.bad(2, "movie", self.run_dir, "-o", self.dir / "a.gif", says="snap_002.csv")
+        self.bad(2, "movie", self.run_dir, "-o", f"{self.dir}/a/", says="snap_002.csv")
         self.assertEqual(self.files(), before)
 
     def test_an_interrupt_leaves_no_half_film(self):
         self.snapshots(300, n=50)
         before = self.files()
-        film = subprocess.Popen([harness.PROGRAM, "movie", str(self.run_dir), "-o", str(self.dir / "a.gif"), "--size", "400",
+        film = subprocess.Popen([harness.PROGRAM, "movie", str(self.run_dir), "-o", f"{self.dir}/a/", "--size", "400",
                                  "--threads", "1"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         patience = time.monotonic() + 200
         while film.poll() is None and not any(".pergola-tmp-" in name for name in self.files()):

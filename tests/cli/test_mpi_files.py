@@ -88,11 +88,12 @@ class MpiFilesTest(mpi_case.MpiCase):
         run.mkdir()
         for number, file in enumerate((galaxy, other)):
             file.rename(run / f"snap_00{number}.hdf5")
-        self.good("movie", run, "--size", "100", "-o", self.dir / "one.gif")
-        result = self.mpirun(3, "movie", run, "--size", "100", "-o", self.dir / "several.gif")
+        self.good("movie", run, "--size", "100", "-o", f"{self.dir}/one/")
+        result = self.mpirun(3, "movie", run, "--size", "100", "-o", f"{self.dir}/several/")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("2 frames"), 1, result.stdout)
-        self.assertEqual((self.dir / "several.gif").read_bytes(), (self.dir / "one.gif").read_bytes())
+        for frame in ("frame_0000.png", "frame_0001.png"):
+            self.assertEqual((self.dir / "several" / frame).read_bytes(), (self.dir / "one" / frame).read_bytes())
 
 
 if __name__ == "__main__":

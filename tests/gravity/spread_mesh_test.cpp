@@ -155,13 +155,13 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithMultigrid) {
     auto direct = multigrid({8, 10, 12}, Gradient::four_point);  // one level
     expect_bits_of_one_rank<float>(GetParam(), direct, 500, {3});
     auto paper = multigrid({64, 16, 16}, Gradient::two_point);
-    paper.mesh.recipe = MultigridRecipe::paper;
+    paper.mesh.multigrid = {MultigridOptions::Cycle::v, 0, 3, 5, 5, 5};
     expect_bits_of_one_rank<float>(GetParam(), paper, 500, {5});
   }
 }
 
 TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {
-  for (const auto route : {DensityRoute::atomic, DensityRoute::sorted, DensityRoute::host}) {
+  for (const auto route : {DensityRoute::atomic, DensityRoute::sorted}) {
     auto options = mesh_of({16, 16, 16}, Assignment::tsc, Gradient::two_point);
     options.mesh.density = route;
     expect_bits_of_one_rank<float>(GetParam(), options, 5000, {3});
@@ -185,7 +185,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWhereParticlesAreInFewPlanes) {
     isolated.mesh.assignment = Assignment::tsc, isolated.mesh.gradient = Gradient::two_point;
     expect_bits_of_one_rank<double>(GetParam(), isolated, 10000, {3, 16}, shapes);
   }
-  for (const auto route : {DensityRoute::atomic, DensityRoute::sorted, DensityRoute::host}) {
+  for (const auto route : {DensityRoute::atomic, DensityRoute::sorted}) {
     auto options = mesh_of({16, 16, 32}, Assignment::tsc, Gradient::two_point);
     options.mesh.density = route;
     expect_bits_of_one_rank<float>(GetParam(), options, 10000, {4}, shapes);

@@ -269,10 +269,6 @@ TEST_P(BlockLeapfrog, WhatCannotBeChosenTogetherIsRefused) {
   auto hard = gravity("direct", Precision::mixed);
   hard.softening = Softening::same(0);
   EXPECT_NE(refusal(blocks(0.02), hard, device(1)).find("gravity.softening > 0"), std::string::npos);
-  auto staggered = blocks(0.02);
-  staggered.leapfrog = "staggered";
-  EXPECT_NE(refusal(staggered, gravity("direct", Precision::mixed), device(1)).find("kick-drift-kick"),
-            std::string::npos);
   auto unknown = blocks(0.02);
   unknown.steps = "blocks";
   EXPECT_NE(

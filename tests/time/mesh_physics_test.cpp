@@ -169,21 +169,6 @@ TEST_P(MeshRun, ParticlesThatLeaveAreKeptAndFeelAPoint) {
   EXPECT_GT(after.x[1], 3.5);
 }
 
-TEST_P(MeshRun, StaggeredAndKickDriftKickAgreeToRounding) {
-  const auto particles = cube(500, 1, 0.1);
-  const auto gravity = mesh_gravity({16, 16, 16}, periodic_unit(), Precision::double_);
-  auto time = leapfrog(0.01);
-  const auto first = make(time, gravity);
-  time.leapfrog = "staggered";
-  const auto second = make(time, gravity);
-  for (auto* system : {first.get(), second.get()}) system->start(particles, 0), system->finish(0.5);
-  const auto a = first->state_at(0.5), b = second->state_at(0.5);
-  for (std::size_t k = 0; k < a.id.size(); ++k) {
-    EXPECT_NEAR(a.x[k], b.x[k], 1e-10);
-    EXPECT_NEAR(a.vy[k], b.vy[k], 1e-10);
-  }
-}
-
 // Reference: the definitions. No particle crosses more than `courant` cells in a step; the acceleration step √(2 η
 // h/|a|) is twice as long for four times η.
 TEST_P(MeshRun, AdaptiveStepsFollowTheCellsCrossed) {

@@ -1,7 +1,7 @@
 // The experiments of aubert, section IV: the times of the stages of a particle-mesh step (table I), of whole steps
 // (fig. 6) and the energy error, for random particles, a Plummer sphere and an exponential disc on as many cells as
-// there are particles. Nearest grid point, staggered leapfrog with a fixed step, a periodic box, single precision, as
-// there.
+// there are particles. Nearest grid point, a fixed step, a periodic box, single precision, as there. The leapfrog is
+// kick-drift-kick: the paper's staggered one has the same trajectory but for rounding.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <limits>
 #include <map>
 
-#include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
 #include "base/profile.hpp"
 #include "base/stopwatch.hpp"
@@ -42,7 +41,7 @@ Particles make_scene(const std::string& scene, std::int64_t n, int threads) {
   return make_model("cube", options, threads);
 }
 
-SolverOptions gravity_of(const std::string& scene, std::int64_t n, Poisson poisson, DensityRoute route) {
+SolverOptions gravity_of(const std::string& scene, std::int64_t n, Poisson poisson) {
   const int cells = static_cast<int>(std::lround(std::cbrt(static_cast<double>(n))));
   SolverOptions gravity;
   gravity.solver = "mesh";
@@ -50,8 +49,8 @@ SolverOptions gravity_of(const std::string& scene, std::int64_t n, Poisson poiss
   gravity.mesh.cells = {cells, cells, cells};
   gravity.mesh.assignment = Assignment::ngp;
   gravity.mesh.poisson = poisson;
-  gravity.mesh.density = route;
-  gravity.mesh.multigrid = MultigridOptions::paper();
+  gravity.mesh.density = DensityRoute::sorted;
+  gravity.mesh.multigrid = {MultigridOptions::Cycle::v, 0, 3, 5, 5, 5};  // section IV A
   const double corner = scene == "random" ? 0 : -box_side / 2;
   gravity.mesh.box = {{corner, corner, corner}, {box_side, box_side, box_side}, Boundary::periodic};
   return gravity;
@@ -60,7 +59,6 @@ SolverOptions gravity_of(const std::string& scene, std::int64_t n, Poisson poiss
 TimeOptions paper_time() {
   TimeOptions time;
   time.integrator = "leapfrog";
-  time.leapfrog = "staggered";
   time.step = time_step;
   return time;
 }
@@ -110,11 +108,9 @@ struct Row {
   const char* name;
   const char* stage;
   Poisson poisson = Poisson::fft;
-  DensityRoute route = DensityRoute::sorted;
 };
 constexpr Row rows[] = {{"Cell Assign.", "cell assignment"},
                         {"Histo", "histogram"},
-                        {"HistoMix", "histogram", Poisson::fft, DensityRoute::host},
                         {"Density", "density"},
                         {"Poiss. FFT", "Poisson"},
                         {"Poiss.MG", "Poisson", Poisson::multigrid},
@@ -133,22 +129,15 @@ double stage_seconds(const StepTimes& times, const Row& row) {
   return std::string_view(row.stage) == "histogram" && std::isfinite(sort) ? seconds + sort : seconds;
 }
 
-/// The three runs whose stages make up a column of table I.
-using Runs = std::map<std::pair<Poisson, DensityRoute>, StepTimes>;
+/// The two runs whose stages make up a column of table I.
+using Runs = std::map<Poisson, StepTimes>;
 std::optional<Runs> time_runs(const PaperSession& session, const Device& device, const std::string& scene,
                               std::int64_t n, const Particles& particles) {
   Runs runs;
-  for (const auto& [poisson, route] :
-       {std::pair{Poisson::fft, DensityRoute::sorted}, std::pair{Poisson::fft, DensityRoute::host},
-        std::pair{Poisson::multigrid, DensityRoute::sorted}}) {
-    // A CPU has one route only.
-    if (!device.is_cuda() && route == DensityRoute::host) {
-      runs[{poisson, route}] = runs[{Poisson::fft, DensityRoute::sorted}];
-      continue;
-    }
-    const auto times = time_steps(device, particles, gravity_of(scene, n, poisson, route), session);
+  for (const Poisson poisson : {Poisson::fft, Poisson::multigrid}) {
+    const auto times = time_steps(device, particles, gravity_of(scene, n, poisson), session);
     if (!times) return std::nullopt;
-    runs[{poisson, route}] = *times;
+    runs[poisson] = *times;
   }
   return runs;
 }
@@ -174,12 +163,12 @@ void run_stages(const PaperSession& session, PaperTable& table, const std::strin
     const auto on_cpu = time_runs(session, cpu, scene, n, particles);
     if (!on_cpu) return std::nullopt;
     std::vector<double> ratios, gpu_times, cpu_times;
-    for (const Row& row : rows) cpu_times.push_back(1e3 * stage_seconds(on_cpu->at({row.poisson, row.route}), row));
+    for (const Row& row : rows) cpu_times.push_back(1e3 * stage_seconds(on_cpu->at(row.poisson), row));
     if (!gpu) return cpu_times;
     const auto on_gpu = time_runs(session, session.device(), scene, n, particles);
     if (!on_gpu) return std::nullopt;
     for (std::size_t k = 0; k < std::size(rows); ++k) {
-      gpu_times.push_back(1e3 * stage_seconds(on_gpu->at({rows[k].poisson, rows[k].route}), rows[k]));
+      gpu_times.push_back(1e3 * stage_seconds(on_gpu->at(rows[k].poisson), rows[k]));
       ratios.push_back(cpu_times[k] / gpu_times[k]);
     }
     ratios.insert(ratios.end(), gpu_times.begin(), gpu_times.end());
@@ -192,28 +181,24 @@ void run_steps(const PaperSession& session, PaperTable& table, Poisson poisson) 
   const bool gpu = session.device().is_cuda();
   const Device cpu = Device::open("cpu", 1);
   if (gpu)
-    for (const char* route : {"full GPU", "mixed"})
-      for (const char* scene : scenes) table.ours.push_back(fmt::format("{} {} (×)", route, scene));
+    for (const char* scene : scenes) table.ours.push_back(fmt::format("full GPU {} (×)", scene));
   for (const char* scene : scenes) table.ours.push_back(fmt::format("CPU {} (ms)", scene));
   note_missing_gpu(session, table);
   session.run_sizes(table, {3, 1}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
-    std::vector<double> full, mixed, alone;
+    std::vector<double> full, alone;
     for (const char* scene : scenes) {
       const auto particles = make_scene(scene, n, session.device().threads());
-      const auto time = [&](const Device& device, DensityRoute route) {
-        return time_steps(device, particles, gravity_of(scene, n, poisson, route), session);
+      const auto time = [&](const Device& device) {
+        return time_steps(device, particles, gravity_of(scene, n, poisson), session);
       };
-      const auto one = time(cpu, DensityRoute::automatic);
+      const auto one = time(cpu);
       if (!one) return std::nullopt;
       alone.push_back(1e3 * one->whole);
       if (!gpu) continue;
-      const auto sorted = time(session.device(), DensityRoute::sorted);
-      const auto host = sorted ? time(session.device(), DensityRoute::host) : std::nullopt;
-      if (!host) return std::nullopt;
-      full.push_back(one->whole / sorted->whole);
-      mixed.push_back(one->whole / host->whole);
+      const auto other = time(session.device());
+      if (!other) return std::nullopt;
+      full.push_back(one->whole / other->whole);
     }
-    full.insert(full.end(), mixed.begin(), mixed.end());
     full.insert(full.end(), alone.begin(), alone.end());
     return full;
   });
@@ -240,8 +225,8 @@ void run_energies(const PaperSession& session, PaperTable& table) {
     std::vector<double> errors;
     for (const Poisson poisson : {Poisson::fft, Poisson::multigrid})
       for (const char* scene : scenes) {
-        const auto error = energy_error(session, make_scene(scene, n, session.device().threads()),
-                                        gravity_of(scene, n, poisson, DensityRoute::automatic));
+        const auto error =
+            energy_error(session, make_scene(scene, n, session.device().threads()), gravity_of(scene, n, poisson));
         if (!error) return std::nullopt;
         errors.push_back(*error / 1e-3);
       }

@@ -2,7 +2,6 @@
 // and the times of GPU, serial and symmetric serial sums.
 #include <fmt/core.h>
 
-#include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
 #include "gravity/tile_kernel.hpp"
 

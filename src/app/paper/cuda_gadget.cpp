@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "app/paper/cuda_gadget.hpp"
 #include "app/paper/session.hpp"
 #include "base/stopwatch.hpp"
 #include "base/units.hpp"

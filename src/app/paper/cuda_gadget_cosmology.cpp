@@ -9,7 +9,7 @@
 
 #include "analysis/found_groups.hpp"
 #include "analysis/group_properties.hpp"
-#include "app/paper/cuda_gadget.hpp"
+#include "app/paper/session.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"

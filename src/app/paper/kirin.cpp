@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "app/g6_client.hpp"
-#include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
 #include "base/stopwatch.hpp"
 #include "models/model.hpp"

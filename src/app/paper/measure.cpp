@@ -1,4 +1,4 @@
-#include "app/paper/measure.hpp"
+#include "app/paper/session.hpp"
 
 #include <algorithm>
 #include <cmath>

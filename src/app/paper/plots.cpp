@@ -1,4 +1,4 @@
-#include "app/paper/plots.hpp"
+#include "app/paper/session.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -7,6 +8,8 @@
 
 #include "app/context.hpp"
 #include "app/paper/table.hpp"
+#include "device/device.hpp"
+#include "gravity/solver.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola::app {
@@ -60,5 +63,30 @@ PaperTable run_aubert(const PaperSession& session, const std::string& name);
 PaperTable run_cuda_gadget(const PaperSession& session, const std::string& name);
 PaperTable run_decyk(const PaperSession& session, const std::string& name);
 PaperTable run_six_body(const PaperSession& session);
+
+Particles plummer(std::int64_t n, std::uint64_t seed, int threads);
+
+/// Median seconds of one force evaluation on the device, transfers between host and device not counted.
+double measure_forces(const Device& device, const Particles& particles, unsigned want, Precision precision,
+                      double softening);
+
+/// (E_end − E_start) / |E_start|, both in double precision.
+double relative_energy_error(const Device& device, const Particles& start, const Particles& end,
+                             const SolverOptions& gravity);
+
+double median_size(std::vector<double> values);
+
+/// Median seconds of one evaluation of the accelerations by a plain serial loop in single precision, as a student
+/// writes it: over all pairs, or over half of them with F_ij = −F_ji.
+double measure_serial(const Particles& particles, double softening, bool symmetric);
+
+/// Writes the table's columns against N as PNG into the session's folder: published ones dashed, ours solid.
+void plot_table(const PaperSession& session, const PaperTable& table);
+
+/// A line of the notes and of the details that says whether something stayed below its bar.
+void add_paper_check(PaperTable& table, std::int64_t n, const std::string& name, double measured, double tolerance);
+
+/// Section 5.1: `table` has its published half, the sizes that are wanted and the first of our columns.
+PaperTable run_cuda_gadget_cosmology(const PaperSession& session, PaperTable table);
 
 }  // namespace pergola::app

@@ -9,7 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "app/paper/data.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/device.hpp"
@@ -49,5 +50,8 @@ std::string table_csv(const PaperTable& table, const Device& device);
 
 /// Takes over our rows from what table_csv wrote on the same device with the same version and columns; says how many.
 std::int64_t adopt_rows(PaperTable& table, const std::string& csv, const Device& device);
+
+/// Name and text of every papers/*.toml; CMake writes the definition.
+extern const std::vector<std::pair<std::string_view, std::string_view>> paper_data;
 
 }  // namespace pergola::app

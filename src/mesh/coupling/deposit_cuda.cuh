@@ -1,12 +1,30 @@
 #pragma once
-// CUDA only. Masses of particles into the fixed-point sums of the cells, and from there into a density.
+// CUDA only. Masses of particles into the fixed-point sums of the cells: what the kernels of a deposit share, the route
+// "atomic", and the force field of the cells. A mass is a whole number of quanta and a share of it too, so that the
+// order of additions does not matter.
 #include <cstdint>
+#include <type_traits>
 
 #include "device/launch.cuh"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 
 namespace pergola::cuda {
+
+/// body(order) with the number of cells of a cloud along an axis as a type.
+template <class Body>
+void with_order(Assignment assignment, const Body& body) {
+  switch (assignment) {
+    case Assignment::ngp:
+      return body(std::integral_constant<int, 1>{});
+    case Assignment::cic:
+      return body(std::integral_constant<int, 2>{});
+    case Assignment::tsc:
+      return body(std::integral_constant<int, 3>{});
+    case Assignment::pcs:
+      return body(std::integral_constant<int, 4>{});
+  }
+}
 
 /// What a deposit counts on its way.
 struct DepositCounts {
@@ -48,7 +66,7 @@ struct DepositTask {
   MeshParticles<Real> particles;
   double per_quantum = 0;
   Real small_mass = 0;                    // a chunk of particles up to this mass has less than 2³¹ quanta
-  const std::uint32_t* starts = nullptr;  // of chunks (mesh/coupling/chunk_box_cuda.cuh); null: all have one length
+  const std::uint32_t* starts = nullptr;  // of chunks (find_chunk_starts); null: all have one length
   unsigned long long* sums = nullptr;
   DepositCounts* counts = nullptr;
 };
@@ -131,5 +149,17 @@ __global__ void deposit_by_atomics(DepositTask<Real> task) {
   const bool outside = i < task.particles.count && !add_particle<dimensions, order>(task, i);
   count_in_warp(&task.counts->outside, outside);
 }
+
+/// What a cell pulls with, and its potential. One load of 16 bytes in single precision.
+template <class Real>
+struct alignas(16) CellForce {
+  Real x, y, z, potential;
+};
+
+/// Force field of a grid by two- or four-point differences of a potential that may be laid out with more cells, and
+/// with `below` layers before the first of the grid, or of a slab of it. One file: mesh/coupling/force_field_cuda.cu.
+template <class Real>
+void launch_differentiate(const SlabFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
+                          const Vec3<Real>& per_spacing, CellForce<Real>* forces, Stream stream);
 
 }  // namespace pergola::cuda

@@ -6,8 +6,8 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "device/lent_memory.hpp"
 #include "device/stage_clock.hpp"
-#include "mesh/force_rows.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
 
@@ -52,19 +52,23 @@ struct ExchangeOptions {
   /// others, to one that works on the row in which it begins, and forces come back. deposit(), gather() and
   /// gather_component() are then calls of all ranks, for all particles of the deposit. Null: one rank.
   std::shared_ptr<Communicator> ranks{};
-  int slab_unit = 1;                            // planes are shared out so many at a time
+  int slab_unit = 1;                            // ranks get multiples of this number of planes
   std::shared_ptr<DeviceMessages> messages{};   // of these on GPUs, with others; null: it makes its own
   bool by_rows = true;                          // where some ranks would get far more particles they go by rows
-  std::shared_ptr<const RowDomains> domains{};  // who works on which then (mesh/coupling/row_domains.hpp)
+  std::shared_ptr<const RowDomains> domains{};  // which rank works on which rows then
   bool slabs() const { return ranks != nullptr; }
 };
 
-/// The traffic between particles and one mesh, on one device. Nothing here waits for a GPU except the host route and
-/// outside(). Positions may be given in any order; cell order makes it fast.
+/// The traffic between particles and one mesh, on one device: mass to the cells, forces back with the same weights.
 ///
-/// In a periodic box a position must lie within one side of the box (it is wrapped); in an isolated one particles
-/// nearer than isolated_margin cells to a face, or outside, give no mass to the mesh and feel the mass on it as a
-/// point at its centre of mass.
+/// A step: deposit() makes a density; the caller solves for the potential; set_potential() makes the force field (or
+/// set_forces() takes it by rows); gather() brings forces to the particles. With slabs fetch_planes_around() stands
+/// before set_potential(), and every call is made by all ranks.
+/// Always: masses are counted in whole quanta, so that the density depends neither on the order of the particles nor on
+/// threads, devices or ranks. Positions may be given in any order; cell order makes it fast. On one rank only outside()
+/// and deposited_quanta() wait for a GPU. In a periodic box a position must lie within one side of the box (it is
+/// wrapped). In an isolated one particles nearer than isolated_margin cells to a face, or outside, give no mass to the
+/// mesh and feel the mass on it as a point at its centre of mass.
 template <class Real>
 class MeshExchange {
  public:
@@ -78,7 +82,7 @@ class MeshExchange {
   virtual std::int64_t sum_bytes() const { return scratch_bytes(); }
   /// Bytes that this object holds itself once it has worked on that many particles.
   virtual std::int64_t own_bytes(std::int64_t particles) const = 0;
-  /// Of an exchange between GPUs, out or in: rooms for it are not among own_bytes().
+  /// The largest message between GPUs, sent or received, in bytes. Its buffers are not counted in own_bytes().
   virtual std::int64_t message_bytes(std::int64_t /*particles*/) const { return 0; }
 
   /// On GPUs with slabs, ahead of a deposit() of the same particles: they go to the ranks that have their planes. A
@@ -122,9 +126,9 @@ class MeshExchange {
     throw Error(ErrorKind::input, "mesh: component " + std::to_string(component) + " is gathered alone on a GPU only");
   }
 
-  /// A component of the force at other places, roughly: that of the nearest plane, linear along it. With slabs places
-  /// are first brought to the ranks that have their planes, where what is found stays until it is given back; calls of
-  /// all ranks.
+  /// A component of the force at other places, roughly: that of the nearest plane, linear along it. With slabs
+  /// bring_places() first sends the places to the ranks that have their planes. What is found stays there until
+  /// give_places() sends it back. Calls of all ranks.
   virtual void bring_places(const MeshPlaces<Real>&) {}
   virtual void force_at_places(int component, const MeshPlaces<Real>&, const Field<const Real>& /*field*/) {
     throw Error(ErrorKind::input, "mesh: component " + std::to_string(component) + " is found at places on a GPU only");
@@ -164,5 +168,15 @@ std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, con
   return options.slabs() ? make_mesh_exchange_slabs<Real>(device, grid, options)
                          : make_mesh_exchange_cpu<Real>(device, grid, options);
 }
+
+/// A mesh of ranks on GPUs, and its exchange with particles, as users of memory that the caller provides. Particles
+/// received from other ranks stay in `arrivals` from a deposit to the last gather of its particles. `way` has, for as
+/// long, one number per particle of this rank: the order in which they were sent. Without this call the exchange takes
+/// memory of its own.
+class LentArrivals {
+ public:
+  virtual ~LentArrivals() = default;
+  virtual void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) = 0;
+};
 
 }  // namespace pergola

@@ -4,10 +4,9 @@
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
 #include "mesh/coupling/exchange.hpp"
-#include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
+#include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/coupling/slab_lists.hpp"
-#include "mesh/force_field.hpp"
 #include "mesh/slab_planes.hpp"
 #include "physics/point_mass.hpp"
 
@@ -36,9 +35,13 @@ int choose_slab_layers(int layers, int threads) {
   return threads == 1 ? 16 : std::clamp(layers / (4 * threads), 4, 16);
 }
 
-/// Deposit: particles are listed by slab, some layers of the grid. Each slab has a block of sums of its own (a crowded
-/// one has several), with the layers that its particles' clouds reach beyond it, so that no two threads ever add to the
-/// same cell. Then the blocks are added up.
+/// The exchange on the CPU, of a whole mesh or of a rank's planes.
+///
+/// Deposit: (1) particles are listed by slab, a few layers of the grid; (2) each slab has a block of sums of its own (a
+/// crowded one has several), with the layers that its particles' clouds reach beyond it, so that no two threads ever
+/// add to the same cell; (3) the blocks are added up and become densities. With ranks the sums of layers beyond the
+/// rank's planes go to their owners in between. Gather: by the same lists, or by ranges of particles.
+/// Sums are whole numbers: the result depends neither on the number of threads nor on the slabs.
 template <class Real>
 class MeshExchangeCpu final : public MeshExchange<Real> {
  public:
@@ -274,7 +277,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     });
   }
 
-  /// Where ranks work on other planes than those of their slabs: the sums of all go to whoever has them.
+  /// If ranks work on other planes than those of their slabs: all sums go to the owners of the planes.
   void write_given_layers(double factor, const Field<Real>& density, std::int64_t* sums) {
     const std::int64_t plane = walk_.rows * walk_.row_cells;
     std::fill_n(sums, layers_ * plane, 0);

@@ -1,11 +1,13 @@
 #pragma once
+// The inner loops between particles and mesh on the CPU, compiled for several SIMD instruction sets and chosen at run
+// time (choose_loops, exchange_loops.cpp), and the force field that they gather from (force_field.cpp).
+// exchange_cpu.cpp shares the work out over threads and calls them. Particles are worked on in groups of group_size.
+// Every instruction set gives the same bits: sums are whole numbers, and products are not contracted.
 #include <cstdint>
 
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 
-// The inner loops between particles and mesh on the CPU, compiled for several SIMD instruction sets and chosen at run
-// time. mesh/coupling/exchange_cpu.cpp shares the work out over threads and calls them.
 namespace pergola::exchange {
 
 /// Particles are worked on in groups of this many, whose numbers begin at multiples of it.
@@ -119,5 +121,20 @@ struct Loops {
 
 template <class Real>
 Loops<Real> choose_loops(int dimensions, Assignment assignment);
+
+template <class Real>
+std::int64_t force_cells(const Walk<Real>& walk) {
+  return (walk.layers + walk.ghosts) * walk.layer_cells + 1;
+}
+
+/// −∇φ by two- or four-point differences.
+template <class Real>
+void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const Field<const Real>& potential,
+                   CellForce<Real>* cells);
+
+/// Rows of forces that were found elsewhere, with the ghosts that repeat them. Rows beyond those of the walk are left
+/// out.
+template <class Real>
+void set_forces(const Walk<Real>& walk, const ForceRows<Real>& rows, CellForce<Real>* cells);
 
 }  // namespace pergola::exchange

@@ -22,9 +22,10 @@ namespace {
 
 using exchange::group_size;
 
-/// Particles that are spread over ranks in any way, and a mesh in slabs: they go to the rank that has the plane in
-/// which their cloud begins, or the row (row_domains.hpp), whose own exchange (exchange_cpu.cpp) does the rest. Those
-/// off an isolated mesh stay.
+/// Particles distributed over ranks in any way, and a mesh in slabs. Steps of a deposit: (1) find for groups of
+/// particles the rank that has the plane in which their cloud begins, or the row (row_domains.hpp); (2) send positions
+/// and masses there; (3) that rank's own exchange (exchange_cpu.cpp) does the rest. Forces travel back the same way.
+/// Particles off an isolated mesh stay. The bits are those of one rank.
 template <class Real>
 class MeshExchangeSlabs final : public SlabExchange<Real> {
   using SlabExchange<Real>::own_;
@@ -95,7 +96,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
 
  private:
   static constexpr std::int64_t groups_in_chunk = 128, chunk = 8192;
-  static constexpr int few = 8;     // in cell order one in so many is listed, or fewer
+  static constexpr int few = 8;     // in cell order at most one particle in `few` is listed
   static constexpr int mixed = -1;  // instead of the rank of a group: its particles go to several
 
   /// Numbers change a little from step to step.
@@ -111,7 +112,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     places_are_here_ = true;
   }
 
-  /// Answers come back for all that are kept here, a number at a time, and those that ask take theirs.
+  /// Answers come back for all particles of this rank, one field at a time; the active ones take theirs.
   void answer_some(const MeshForces<Real>& here, const std::int64_t* index, std::int64_t count,
                    const MeshForces<Real>& forces) {
     Arena arena(device_);
@@ -133,7 +134,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     return options_.domains ? loops_.find_rows(whole_, particles, begin, end, starts)
                             : loops_.find_layers(whole_, particles, begin, end, starts);
   }
-  /// `nobody`: so far it stays here.
+  /// Sets `nobody` for a row without a rank: its particle stays here for now.
   int rank_of(int start, bool& nobody) const {
     if (start == exchange::off_mesh) return ranks_->rank();
     if (!options_.domains) return slab_.owner(start);
@@ -173,7 +174,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
         const int first = rank_of(range.least, nobody), last = rank_of(range.most, nobody);
         const bool all_or_none_off = range.least != exchange::off_mesh || range.most == exchange::off_mesh;
         group_rank_[static_cast<std::size_t>(group)] = first == last && all_or_none_off ? first : mixed;
-        if (options_.domains)  // rows that are nobody's may lie between a rank's
+        if (options_.domains)  // rows without a rank may lie between those of one
           for (std::int64_t k = 0; k < end_of(group) - group * group_size; ++k) rank_of(starts[k], nobody);
       }
       if (nobody) uncovered = true;
@@ -256,7 +257,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
   std::shared_ptr<Communicator> ranks_;
   SlabPlanes slab_;
   RowDivision division_;
-  bool uncovered_ = false;  // particles of the last routing were in rows that are nobody's
+  bool uncovered_ = false;  // particles of the last routing were in rows without a rank
   exchange::Walk<Real> whole_;
   exchange::Loops<Real> loops_;
   exchange::SlabList list_;      // particles by the rank that they go to
@@ -265,7 +266,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
   Buffer<Real> places_[3], mass_, potential_;
-  Buffer<Real> answer_;           // where some ask
+  Buffer<Real> answer_;           // if not all particles are active
   bool places_are_here_ = false;  // else the memory holds accelerations
 };
 

@@ -4,7 +4,7 @@
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "mesh/coupling/deposit_cuda.cuh"
-#include "mesh/coupling/lent_arrivals.hpp"
+#include "mesh/coupling/exchange.hpp"
 #include "mesh/coupling/row_domains.hpp"
 #include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/slab_planes.hpp"
@@ -29,7 +29,7 @@ __device__ int find_start(const CellFrame<Real>& frame, const MeshParticles<Real
 }
 
 /// By the particles' order: each and the rank that has the plane or row in which its cloud begins; the own one of those
-/// that are off the mesh, and so far of those in rows that are nobody's.
+/// that are off the mesh, and for now of those in rows without a rank.
 template <int order, bool by_row, class Real>
 struct ListByOwner {
   CellFrame<Real> frame;
@@ -192,8 +192,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
                                    {places.into[0], places.into[1], places.into[2]});
   }
 
-  /// Answers come back for all that are kept here, and those that ask take theirs. Public, for nvcc allows no device
-  /// lambda in a private function.
+  /// Answers come back for all particles of this rank, and the active ones take theirs. Public, for nvcc allows no
+  /// device lambda in a private function.
   void answer_some(const Real* here, const std::int64_t* index, std::int64_t count, Real* into) {
     Arena(device_).room(answer_, kept_);
     routing_.template back<Real, 1>({here}, {answer_.data()});
@@ -208,7 +208,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     return make_mesh_exchange_cuda<Real>(device, grid, options);
   }
 
-  /// The arrays of the arrived particles. Places become accelerations where those are wanted. Masses are those of a
+  /// The arrays of the received particles. Places become accelerations where those are wanted. Masses are those of a
   /// deposit: then a component of the force, or the potential, stands there.
   struct Arrivals {
     Real *x, *y, *z, *mass;
@@ -220,7 +220,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
       bytes = parts.used();
     }
   };
-  /// One piece of memory for the listing of those that are kept here and, after it, for those that arrive.
+  /// One piece of memory for the listing of this rank's particles and, after it, for the received ones.
   std::int64_t room_bytes(std::int64_t kept, std::int64_t arriving) const {
     return std::max(routing_.work_bytes(kept), Arrivals(nullptr, arriving).bytes);
   }
@@ -269,20 +269,6 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
              ListByOwner<order(), by_row, Real>{whole_, particles, owner, to, own_rank_, uncovered_.data()});
     });
   }
-  /// body(order) with the cells of a cloud along an axis as a type.
-  template <class Body>
-  static void with_order(Assignment assignment, const Body& body) {
-    switch (assignment) {
-      case Assignment::ngp:
-        return body(std::integral_constant<int, 1>{});
-      case Assignment::cic:
-        return body(std::integral_constant<int, 2>{});
-      case Assignment::tsc:
-        return body(std::integral_constant<int, 3>{});
-      case Assignment::pcs:
-        return body(std::integral_constant<int, 4>{});
-    }
-  }
 
   void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count) {
     if (particles.count != kept_ || (!index && count != kept_ && count > 0))
@@ -302,14 +288,14 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   LentMemory lent_, lent_way_;
   CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_, row_owner_;  // of each plane; and of each row, where particles go by rows
-  Buffer<int> uncovered_;                    // whether some were in rows that are nobody's
+  Buffer<int> uncovered_;                    // whether some were in rows without a rank
   std::uint32_t own_rank_ = 0;
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
-  Buffer<std::byte> memory_;  // where none is lent
+  Buffer<std::byte> memory_;  // if the caller lends none
   std::byte* arriving_ = nullptr;
-  Buffer<Real> answer_;           // where some ask
+  Buffer<Real> answer_;           // if not all particles are active
   bool places_are_here_ = false;  // else the memory holds accelerations
   bool brought_ = false;          // for a deposit() that is to come
   DeviceRouting places_;          // of other places than the particles'

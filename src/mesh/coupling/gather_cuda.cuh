@@ -1,9 +1,9 @@
 #pragma once
-// CUDA only. From the force field of the cells to the particles.
+// CUDA only. From the force field of the cells to the particles, with the weights of the deposit, and to other places,
+// as roughly as an estimate needs it. Sums over a cloud have a fixed order: a force does not depend on the launch.
 #include <type_traits>
 
 #include "mesh/coupling/deposit_cuda.cuh"
-#include "mesh/force_field_cuda.cuh"
 #include "physics/point_mass.hpp"
 
 namespace pergola::cuda {
@@ -44,7 +44,7 @@ __device__ __forceinline__ bool is_far_from_edge(const CellFrame<Real>& frame,
   return far;
 }
 
-/// add(weight, value) for the cells of a cloud on the mesh, whose rows and layers begin so many values apart.
+/// add(weight, value) for the cells of a cloud on the mesh, whose rows and layers begin `row` and `layer` values apart.
 template <int dimensions, int order, class Real, class Value, class Add>
 __device__ __forceinline__ void each_cell_of(const CellFrame<Real>& frame, const Cloud<dimensions, order, Real>& cloud,
                                              const Value* values, std::int64_t row, std::int64_t layer,
@@ -182,5 +182,31 @@ __global__ void __launch_bounds__(gather_threads) gather_one(const __grid_consta
                      ? cloud_component(task, Cloud<dimensions, order, Real>(task.frame, place))
                      : component_outside<dimensions>(task, position);
 }
+
+/// One component at a place: of the plane in whose cells it is, linear along x and y. So it is found by the rank that
+/// has this plane. Nothing off the mesh.
+template <class Real>
+struct ForceAtPlace {
+  SlabFrame<Real> frame;
+  MeshPlaces<Real> places;
+  Field<const Real> field;
+  int component;
+
+  __device__ void operator()(std::int64_t k) const {
+    const Real position[3] = {places.x[k], places.y[k], places.z[k]};
+    Real place[3], sum = 0;
+    if (find_place<3>(frame, position, place)) {
+      const auto x = physics::axis_weights<2, Real>(place[0]), y = physics::axis_weights<2, Real>(place[1]);
+      const int cell = physics::axis_weights<1, Real>(place[2]).first;
+      const std::int64_t plane = frame.grid_layers == 0 ? frame.wrapped(2, cell) : frame.layer_of(cell);
+      for (int j = 0; j < 2; ++j) {
+        const Real* const row = field.data + (plane * field.ny + frame.wrapped(1, y.first + j)) * field.pitch;
+        for (int i = 0; i < 2; ++i)
+          sum = physics::mul_add(x.weight[i] * y.weight[j], row[frame.wrapped(0, x.first + i)], sum);
+      }
+    }
+    places.into[component][k] = sum;
+  }
+};
 
 }  // namespace pergola::cuda

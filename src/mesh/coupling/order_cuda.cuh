@@ -1,12 +1,13 @@
 #pragma once
-// CUDA only. The order in which particles are best stored.
+// CUDA only. The order in which particles are best stored, by the number of their cell, and the counts of a deposit on
+// the host, from which the route "sorted" sees that the particles are in disorder.
 #include "device/buffer.hpp"
 #include "device/sort.cuh"
 #include "mesh/coupling/deposit_cuda.cuh"
 
 namespace pergola::cuda {
 
-/// Numbers the cells so that a stretch of numbers is a compact piece of the mesh: columns of 16 × 8 cells along z (in
+/// Numbers the cells so that a range of numbers is a compact piece of the mesh: columns of 16 × 8 cells along z (in
 /// two dimensions stripes of 32 along y), layer by layer, each column beginning where the one before ends. Within a
 /// layer the cells go by rows. The number of bits decides the time of the sort, so that up to three of the lowest are
 /// left out where that saves a pass of eight.
@@ -65,6 +66,34 @@ struct NumberParticles {
     }
     values[i] = static_cast<std::uint32_t>(i);
   }
+};
+
+/// A copy of the counts in memory of the host that the GPU writes to, looked at without waiting.
+class CountsOnHost {
+ public:
+  CountsOnHost() {
+    check(cudaMallocHost(&counts_, sizeof(DepositCounts)), "cudaMallocHost");
+    *counts_ = {};
+    check(cudaEventCreateWithFlags(&arrived_, cudaEventDisableTiming), "cudaEventCreate");
+  }
+  ~CountsOnHost() {
+    cudaEventSynchronize(arrived_);
+    cudaEventDestroy(arrived_);
+    cudaFreeHost(counts_);
+  }
+  CountsOnHost(const CountsOnHost&) = delete;
+  CountsOnHost& operator=(const CountsOnHost&) = delete;
+
+  void fetch(const DepositCounts* from, Stream stream) {
+    check(cudaMemcpyAsync(counts_, from, sizeof(DepositCounts), cudaMemcpyDeviceToHost, handle(stream)), "copy counts");
+    check(cudaEventRecord(arrived_, handle(stream)), "cudaEventRecord");
+  }
+  /// The counts of the last fetch; null while the copy is under way.
+  const DepositCounts* arrived() const { return cudaEventQuery(arrived_) == cudaSuccess ? counts_ : nullptr; }
+
+ private:
+  DepositCounts* counts_ = nullptr;
+  cudaEvent_t arrived_ = nullptr;
 };
 
 }  // namespace pergola::cuda

@@ -17,8 +17,9 @@ struct RowCosts {
 };
 
 /// Which rank works on the particles of a mesh, by the row in which their clouds begin; rows are counted plane by
-/// plane. Every rank has a stretch of rows, with about the same work in each, wherever the planes are that it keeps.
-/// No result depends on it: masses on a mesh are whole numbers, and all else is found for each particle.
+/// plane. Every rank has a range of rows with about the same work, whichever planes it owns. Used where most particles
+/// are in few planes (a disc): slabs would then give them to few ranks.
+/// No result depends on the division: masses on a mesh are whole numbers, and all else is found for each particle.
 class RowDomains {
  public:
   /// Instead of a rank, for a row that is in no rank's planes.
@@ -26,8 +27,8 @@ class RowDomains {
 
   RowDomains(int rows_in_plane, int row_cells, int ranks, const std::vector<std::int64_t>& particles,
              const RowCosts& costs = {});
-  /// By row, for all planes of the mesh: rows of planes without particles, but for a few about those with some, are
-  /// nobody's.
+  /// By row, for all planes of the mesh. Rows of planes without particles have no rank (`nobody`), except a few next to
+  /// planes with particles.
   const std::vector<std::uint32_t>& owners() const { return owner_; }
   /// The planes of a rank's rows. Two ranks may both have one.
   const std::vector<PlaneRange>& planes() const { return planes_; }
@@ -43,8 +44,9 @@ class RowDomains {
   std::int64_t most_work_ = 0;
 };
 
-/// Finds out when the particles of a mesh in slabs are to be divided by rows: where the slabs have about as many each
-/// it leaves them there. By counts alone, so that it is the same in every run. Calls of all ranks.
+/// Decides when the particles of a mesh in slabs are to be divided by rows: while the slabs have about as many
+/// particles each, it leaves them there. It looks at counts only, so that the decision is the same in every run. Use:
+/// should_count() after every routing; if it says so, count particles by row and call divide(). Calls of all ranks.
 class RowDivision {
  public:
   RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, const RowCosts& costs = {});
@@ -53,7 +55,7 @@ class RowDivision {
   std::int64_t rows() const { return std::int64_t{rows_in_plane_} * planes_; }
 
   /// After `kept` particles have been listed by rank, and `arriving` for this one: whether they should be counted.
-  /// `uncovered`: some are in rows that are nobody's.
+  /// `uncovered`: some are in rows without a rank.
   bool should_count(std::int64_t kept, std::int64_t arriving, bool uncovered);
   /// Whether the work of the busiest rank is much more than the least that it might be, and whether these would help.
   static bool is_lopsided(std::int64_t most, std::int64_t least);
@@ -69,7 +71,7 @@ class RowDivision {
   bool uncovered_ = false;
   std::int64_t kept_ = -1, total_ = 0;  // particles of this rank, and of all
   std::int64_t most_ = 0;               // work of the busiest rank now
-  std::int64_t best_ = 0;  // and that which was thought the least when particles were counted last; 0: never
+  std::int64_t best_ = 0;               // the least that seemed possible when particles were counted last; 0: never
 };
 
 }  // namespace pergola

@@ -31,10 +31,11 @@ struct SlabPart {
   std::int64_t group_count = 0, single_count = 0;
 };
 
-/// The particles of each slab, `slab_layers` layers of the grid: as whole groups where the group's layers begin in the
-/// slab and end at most `spare_layers` beyond it, which is the rule when particles are in cell order and have not moved
-/// far, else one by one. `in_runs`: those of a slab by layers and bundles of rows, for particles that are several runs
-/// in cell order, which would else go over the slab's memory one after the other. In three dimensions.
+/// The particles of each slab, `slab_layers` layers of the grid. A group is listed as a whole if its layers begin in
+/// the slab and end at most `spare_layers` beyond it, which is the rule when particles are in cell order and have not
+/// moved far; else its particles are listed one by one. `in_runs`: lists are by layer and bundle of rows, for particles
+/// that are several runs in cell order: each run would otherwise go over the memory of the whole slab. In three
+/// dimensions.
 template <class Real>
 class SlabLists {
  public:
@@ -66,7 +67,7 @@ class SlabLists {
   }
 
   int layers_, slab_layers_, slabs_;
-  int list_layers_, bundles_;  // particles of so many layers are listed together; of a part of their rows
+  int list_layers_, bundles_;  // a list has this number of layers, and this part of their rows
   SlabList groups_, singles_;
   std::vector<int> group_list_;  // or off_mesh or one_by_one
   std::int64_t outside_ = 0;

@@ -10,7 +10,7 @@ namespace pergola {
 
 namespace {
 
-constexpr int batch = 8;  // lines per call of FFTW
+constexpr int lines_per_call = 8;  // of FFTW
 
 using Complex = std::complex<double>;
 using Raw = FftwLines<double>::Complex;
@@ -19,7 +19,10 @@ Raw* raw(Complex* values) { return reinterpret_cast<Raw*>(values); }
 }  // namespace
 
 ComplexFft::ComplexFft(int side, int threads, const std::shared_ptr<Communicator>& ranks)
-    : side_(side), threads_(threads), ranks_(ranks), transposition_(ranks, side, 1, std::int64_t{side} * side, batch) {}
+    : side_(side),
+      threads_(threads),
+      ranks_(ranks),
+      transposition_(ranks, side, 1, std::int64_t{side} * side, lines_per_call) {}
 
 void ComplexFft::forward(Complex* values) { transform(values, FFTW_FORWARD); }
 void ComplexFft::backward(Complex* values) { transform(values, FFTW_BACKWARD); }
@@ -49,14 +52,14 @@ void ComplexFft::transform_in_planes(Complex* values, int sign) const {
   const std::int64_t n = side_;
   for (int axis = 0; axis < 2; ++axis) {
     const std::int64_t value = axis == 0 ? 1 : n, line = axis == 0 ? n : 1;
-    const FftwLines<double> full(side_, batch, {value, line}, {1, n}, sign);
-    const FftwLines<double> rest(side_, side_ % batch, {value, line}, {1, n}, sign);
+    const FftwLines<double> full(side_, lines_per_call, {value, line}, {1, n}, sign);
+    const FftwLines<double> rest(side_, side_ % lines_per_call, {value, line}, {1, n}, sign);
     parallel_for(threads_, planes().count(), [&](std::int64_t plane) {
-      std::vector<Complex> work(static_cast<std::size_t>(batch * n));
-      for (std::int64_t first = 0; first < n; first += batch) {
-        const std::int64_t lines = std::min<std::int64_t>(batch, n - first);
+      std::vector<Complex> work(static_cast<std::size_t>(lines_per_call * n));
+      for (std::int64_t first = 0; first < n; first += lines_per_call) {
+        const std::int64_t lines = std::min<std::int64_t>(lines_per_call, n - first);
         Complex* begin = values + plane * n * n + first * line;
-        (lines == batch ? full : rest).execute(raw(begin), raw(work.data()));
+        (lines == lines_per_call ? full : rest).execute(raw(begin), raw(work.data()));
         for (std::int64_t i = 0; i < n; ++i)
           for (std::int64_t l = 0; l < lines; ++l)
             begin[l * line + i * value] = work[static_cast<std::size_t>(l * n + i)];
@@ -67,14 +70,14 @@ void ComplexFft::transform_in_planes(Complex* values, int sign) const {
 
 void ComplexFft::transform_columns(Complex* columns, std::int64_t count, int sign) const {
   const std::int64_t n = side_;
-  const FftwLines<double> full(side_, batch, {batch, 1}, {1, n}, sign);
-  const FftwLines<double> rest(side_, static_cast<int>(count % batch), {batch, 1}, {1, n}, sign);
-  parallel_for(threads_, (count + batch - 1) / batch, [&](std::int64_t b) {
-    std::vector<Complex> in(static_cast<std::size_t>(batch * n)), out(in.size());
-    const std::int64_t lines = std::min<std::int64_t>(batch, count - b * batch);
-    Complex* const begin = columns + b * batch;
-    for (std::int64_t i = 0; i < n; ++i) std::copy_n(begin + i * count, lines, in.data() + i * batch);
-    (lines == batch ? full : rest).execute(raw(in.data()), raw(out.data()));
+  const FftwLines<double> full(side_, lines_per_call, {lines_per_call, 1}, {1, n}, sign);
+  const FftwLines<double> rest(side_, static_cast<int>(count % lines_per_call), {lines_per_call, 1}, {1, n}, sign);
+  parallel_for(threads_, (count + lines_per_call - 1) / lines_per_call, [&](std::int64_t b) {
+    std::vector<Complex> in(static_cast<std::size_t>(lines_per_call * n)), out(in.size());
+    const std::int64_t lines = std::min<std::int64_t>(lines_per_call, count - b * lines_per_call);
+    Complex* const begin = columns + b * lines_per_call;
+    for (std::int64_t i = 0; i < n; ++i) std::copy_n(begin + i * count, lines, in.data() + i * lines_per_call);
+    (lines == lines_per_call ? full : rest).execute(raw(in.data()), raw(out.data()));
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t l = 0; l < lines; ++l) begin[i * count + l] = out[static_cast<std::size_t>(l * n + i)];
   });

@@ -1,4 +1,4 @@
-#include "mesh/fft/fft_kernels.hpp"
+#include "mesh/fft/poisson_lines.hpp"
 
 #include "device/simd_targets.hpp"
 

@@ -1,5 +1,7 @@
 #pragma once
-// CUDA only: lines along z there, times Green factors or others, and back, in one pass over the field.
+// CUDA only: lines along z forward, times Green factors or others, and back, in one pass over the field, by transforms
+// whose numbers a thread holds in registers.
+#include <cuda_runtime.h>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -7,9 +9,49 @@
 #include "device/buffer.hpp"
 #include "device/launch.cuh"
 #include "mesh/fft/green_factor.cuh"
-#include "mesh/fft/register_fft.cuh"
 
 namespace pergola::cuda {
+
+__device__ inline float2 operator+(float2 a, float2 b) { return {a.x + b.x, a.y + b.y}; }
+__device__ inline float2 operator-(float2 a, float2 b) { return {a.x - b.x, a.y - b.y}; }
+__device__ inline float2 operator*(float2 a, float2 b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+__device__ inline float2 conjugate(float2 a) { return {a.x, -a.y}; }
+
+/// cos(2π j / 32).
+__device__ constexpr float cosine_of_32nd(int j) {
+  constexpr float table[9] = {1.0f,        0.98078528f, 0.92387953f, 0.83146961f, 0.70710678f,
+                              0.55557023f, 0.38268343f, 0.19509032f, 0.0f};
+  j = j < 0 ? -j : j;
+  return j <= 8 ? table[j] : -table[16 - j];
+}
+
+__device__ constexpr int reversed_bits(int i, int size) {
+  int result = 0;
+  for (int bit = 1; bit < size; bit *= 2) result = 2 * result + (i & bit ? 1 : 0);
+  return result;
+}
+
+/// Transform of `size` numbers (a power of two up to 32) in place, forward with sign −1, unnormalised. The result for
+/// mode k stands at reversed_bits(k, size). Cooley & Tukey with radix 2, decimated in frequency.
+template <int size, int sign>
+__device__ void register_fft(float2 (&v)[size]) {
+  static_assert(size <= 32 && (size & (size - 1)) == 0);
+#pragma unroll
+  for (int span = size / 2; span >= 1; span /= 2)
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      if (i & span) continue;
+      const int j = (i % span) * (16 / span);  // of 32 parts of the circle
+      const float2 a = v[i], b = v[i + span], d = a - b;
+      v[i] = a + b;
+      if (j == 0)
+        v[i + span] = d;
+      else if (j == 8)
+        v[i + span] = sign < 0 ? float2{d.y, -d.x} : float2{-d.y, d.x};
+      else
+        v[i + span] = d * float2{cosine_of_32nd(j), static_cast<float>(sign) * cosine_of_32nd(j - 8)};
+    }
+}
 
 /// Modes [z][column] of a field that is still to be transformed along z. In a padded one only the first half of the
 /// planes holds anything, and only those, the next one and the last one are wanted in the end.
@@ -98,14 +140,14 @@ inline bool can_solve_lines(int length) {
   return length == 64 || length == 128 || length == 256 || length == 512 || length == 1024;
 }
 
-/// Whether a field's lines along z are solved so: where forces are made of modes, in a periodic box only.
+/// Whether a field's lines along z are solved in one pass; if forces are made of modes, in a periodic box only.
 template <class Real>
 bool in_one_pass(bool periodic, bool spectral, int length) {
   return std::is_same_v<Real, float> && (periodic || !spectral) && can_solve_lines(length);
 }
 /// Places for the modes of a row of real values. Rows that forces are gathered from begin at multiples of four numbers;
-/// what stands in the place too many nobody reads. cuFFT's plans, and with them the last bits, go by it: one rank and
-/// several have the same.
+/// the place added for that is not read. cuFFT's plans, and with them the last bits, depend on this number: it is the
+/// same on one rank and on several.
 template <class Real>
 int row_modes(bool periodic, bool spectral, int row_length, int line_length) {
   const int modes = row_length / 2 + 1;

@@ -9,11 +9,8 @@
 #include "device/arena.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "mesh/fft/field_lines.hpp"
-#include "mesh/fft/half_complex.hpp"
-#include "mesh/fft/line_blocks.hpp"
+#include "mesh/fft/poisson_lines.hpp"
 #include "mesh/fft/poisson_fft.hpp"
-#include "mesh/fft/thread_memory.hpp"
 #include "mesh/fft/transposition.hpp"
 
 namespace pergola {
@@ -29,7 +26,7 @@ constexpr int block_lines = 32;  // z lines that are taken out of the field toge
 /// the plane is a row, and y stands for z. All cuts are independent of the number of threads, and so are the bits.
 ///
 /// Where ranks share the field out, each does the first and last pass for its planes and the middle one for its share
-/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines.
+/// of the lines along z. A Transposition in between sends them: the same batches of the same lines.
 /// Planes of the padding along z exist nowhere then, but for the two beyond the grid where they are wanted.
 template <class Real>
 class PoissonFftCpu final : public PoissonSolver<Real> {

@@ -20,7 +20,7 @@ namespace {
 /// takes those that it takes for a whole mesh (H200, CUDA 13: planes of 8 to 512 cells a side).
 constexpr std::int64_t plane_values = std::int64_t{1} << 21;
 constexpr int line_batch = 1024;  // lines along z of a cuFFT call
-constexpr int line_unit = 64;     // lines are shared out over ranks so many at a time
+constexpr int line_unit = 64;     // ranks get multiples of this number of lines
 
 /// A thread takes one column and several kz.
 template <class Body>
@@ -35,10 +35,14 @@ __global__ void each_column_mode_kernel(std::int64_t first_column, int columns, 
   for (int kz = begin; kz < end; ++kz) at(kz, layout.index(column, kz));
 }
 
-/// The solver of mesh/fft/poisson_fft_cuda.cu for ranks that share the planes out: planes are transformed by those who
-/// have them, then the field is transposed, and lines along z are a rank's own. A plan is always for the same number of
-/// planes or lines, whatever the slab's thickness; where a slab ends within, its planes are copied. In an isolated box
-/// planes are padded along x and y, lines along z; of the planes beyond the grid none comes back, or the next ones.
+/// The solver of mesh/fft/poisson_fft_cuda.cu for ranks that share the planes out, with the bits of one rank.
+///
+/// Steps: (1) each rank transforms its planes, (2) the field is transposed, (3) each rank transforms its share of the
+/// lines along z, multiplies them with the Green factors and transforms them back, (4) the field is transposed back,
+/// (5) planes are transformed back.
+/// A plan is always for the same number of planes or lines, however thick the slab is; planes of a slab that do not
+/// fill a plan are copied. In an isolated box planes are padded along x and y, lines along z. Of the planes beyond the
+/// grid none comes back, or those next to it.
 template <class Real>
 class PoissonSlabsCuda final : public PoissonSolver<Real> {
   using Complex = typename Cufft<Real>::Complex;

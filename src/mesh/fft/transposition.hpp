@@ -11,10 +11,11 @@
 
 namespace pergola {
 
-/// From planes that ranks share out to columns across all planes, of which each rank has a share too, and back. A
-/// plane has its columns one after the other. Planes are shared out in whole units (SlabPlanes). Shares of columns are
-/// made of whole batches, so that a column has the same place in its batch on any number of ranks. `beyond`: so many
-/// planes before the first and after the last, 0 or 1, come back too, to whoever has those.
+/// From planes that ranks share out to columns across all planes, of which each rank has a share too, and back, with
+/// one message between every two ranks. A plane has its columns one after the other. Planes are shared out in whole
+/// units (SlabPlanes). Shares of columns are made of whole batches: a column has the same place in its batch on any
+/// number of ranks, and so the same bits. `beyond`: 0 or 1 planes before the first and after the last come back too, to
+/// the ranks with the first and the last plane.
 template <class Value>
 class Transposition {
  public:

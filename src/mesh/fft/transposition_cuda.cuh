@@ -42,7 +42,7 @@ struct TurnedPlanes {
   int first = 0, count = 0;
   int earlier = -1;  // none
   int all = 0;       // planes of a message at most, of both fields
-  /// Of a rank that has `planes`: so many of these, and of those before them.
+  /// Of a rank that has `planes`: how many of them travel, and how many of the field before.
   PERGOLA_HD int of(int planes) const { return planes <= first ? 0 : planes < first + count ? planes - first : count; }
   PERGOLA_HD int before(int planes) const { return earlier < 0 || planes <= earlier ? 0 : planes - earlier; }
 };
@@ -121,13 +121,13 @@ struct CarryColumns {
   }
 };
 
-/// All calls about values are of all ranks. Values travel some planes of each rank at a time, so that rooms of messages
-/// need not hold all of a field (DeviceMessages::most_bytes).
+/// A Transposition between the memories of GPUs. Values travel a few planes of each rank at a time, so that message
+/// buffers need not hold a whole field (DeviceMessages::most_bytes). All ranks make all calls about values together.
 template <class Value>
 class DeviceTransposition {
  public:
-  /// `together`: columns are shared out in so many at a time. `beyond`: as of Transposition; the plane before the first
-  /// is the last value of a column.
+  /// `together`: ranks get multiples of this number of columns. `beyond`: as of Transposition; the plane before the
+  /// first is the last value of a column.
   DeviceTransposition(std::shared_ptr<DeviceMessages> messages, const std::shared_ptr<Communicator>& ranks, int planes,
                       int unit, std::int64_t columns, int together, int beyond = 0)
       : device_(messages->device()),
@@ -166,7 +166,7 @@ class DeviceTransposition {
   int most_planes() const { return most_planes(true); }
   /// Of the device's memory.
   std::int64_t own_bytes() const { return static_cast<std::int64_t>(first_.bytes() + planes_of_ranks_.bytes()); }
-  /// Of an exchange, out or in: of so many fields together on the way back.
+  /// Of the largest message, sent or received, with `fields` fields together on the way back.
   std::int64_t message_bytes(int fields = 1) const {
     return std::min(at_once_, fields * most_planes(true)) * plane_bytes_;
   }
@@ -183,7 +183,7 @@ class DeviceTransposition {
     for (Value*& field : planes) field -= before() * all_;
     turn<fields>(planes, columns, layout, true);
   }
-  /// Of one field planes [first, first + count) of those that come back to each rank, as far as there are so many;
+  /// Of one field the planes [first, first + count) of those that come back to each rank, as far as there are any;
   /// `planes`: where the first of these is to stand.
   void some_to_planes(Value* columns, const ColumnLayout& layout, int first, int count, Value* planes) {
     turn<1>({planes - first * all_}, {columns}, layout, true, first, first + count);

@@ -1,20 +1,88 @@
-#include <fmt/format.h>
-
-#include <cmath>
-#include <limits>
-
-#include "base/error.hpp"
-#include "mesh/multigrid/multigrid_loops.hpp"
-#include "mesh/multigrid/multigrid_slabs.hpp"
 #include "mesh/poisson.hpp"
 
-namespace pergola {
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/error.hpp"
+#include "mesh/multigrid/multigrid_levels.hpp"
+#include "mesh/multigrid/multigrid_loops.hpp"
+
+namespace pergola::multigrid {
 
 namespace {
 
-using multigrid::Level;
-using multigrid::Loops;
-using multigrid::Start;
+template <class Real>
+Level<Real> make_level(const std::array<int, 3>& cells, const Grid& grid) {
+  Level<Real> level;
+  level.nx = cells[0], level.ny = cells[1], level.nz = cells[2];
+  level.periodic = grid.periodic();
+  level.hx = grid.box.side.x / cells[0], level.hy = grid.box.side.y / cells[1], level.hz = grid.box.side.z / cells[2];
+  level.stencil = {static_cast<Real>(1 / (level.hx * level.hx)), static_cast<Real>(1 / (level.hy * level.hy)),
+                   static_cast<Real>(1 / (level.hz * level.hz))};
+  return level;
+}
+
+/// Cells of the next grid, or the same when there is none.
+std::array<int, 3> coarsened(const std::array<int, 3>& cells, const std::array<double, 3>& h) {
+  const double finest = std::min({h[0], h[1], h[2]});
+  std::array<int, 3> next = cells;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (cells[axis] % 2) return cells;
+    if (h[axis] > std::numbers::sqrt2 * finest) continue;
+    if (cells[axis] < 4) return cells;
+    next[axis] = cells[axis] / 2;
+  }
+  return next;
+}
+
+}  // namespace
+
+template <class Real>
+std::vector<Level<Real>> make_levels(const Grid& grid, int limit, int direct_cells) {
+  std::array<int, 3> cells = grid.cells;
+  std::vector<Level<Real>> levels{make_level<Real>(cells, grid)};
+  while (limit == 0 || static_cast<int>(levels.size()) < limit) {
+    Level<Real>& last = levels.back();
+    if (*std::max_element(cells.begin(), cells.end()) <= direct_cells) break;
+    const std::array<int, 3> next = coarsened(cells, {last.hx, last.hy, last.hz});
+    if (next == cells) break;
+    last.fx = cells[0] / next[0], last.fy = cells[1] / next[1], last.fz = cells[2] / next[2];
+    cells = next;
+    levels.push_back(make_level<Real>(cells, grid));
+  }
+  return levels;
+}
+
+template <class Real>
+AxisModes<Real> axis_modes(const Level<Real>& level) {
+  AxisModes<Real> result;
+  const std::array<int, 3> cells{level.nx, level.ny, level.nz};
+  const std::array<double, 3> spacing{level.hx, level.hy, level.hz};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const int n = cells[axis];
+    const auto square = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+    auto& mode = result.mode[axis];
+    mode.resize(2 * square);
+    for (int k = 0; k < n; ++k) {
+      result.eigenvalue[axis].push_back(
+          static_cast<Real>(physics::axis_eigenvalue(level.periodic, n, k, spacing[axis])));
+      for (int j = 0; j < n; ++j)
+        mode[static_cast<std::size_t>(k * n + j)] = mode[square + static_cast<std::size_t>(j * n + k)] =
+            static_cast<Real>(physics::axis_mode(level.periodic, n, k, j));
+    }
+  }
+  return result;
+}
+
+template std::vector<Level<float>> make_levels(const Grid& grid, int limit, int direct_cells);
+template std::vector<Level<double>> make_levels(const Grid& grid, int limit, int direct_cells);
+template AxisModes<float> axis_modes(const Level<float>& level);
+template AxisModes<double> axis_modes(const Level<double>& level);
+
+namespace {
 
 /// Grids up to this many cells per axis are solved directly: that costs less than further levels.
 constexpr int direct_cells = 16;
@@ -92,7 +160,7 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
     const double operator_norm = levels_.front().stencil.norm();
     double before = std::numeric_limits<double>::infinity();
     for (int cycle = 1;; ++cycle) {
-      const multigrid::Norms squares = loops_->norms();
+      const Norms squares = loops_->norms();
       const double residual = std::sqrt(squares.residual);
       const double scale = std::sqrt(squares.source) + operator_norm * std::sqrt(squares.potential);
       if (!std::isfinite(residual + scale))
@@ -129,21 +197,26 @@ template <class Real>
 std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels,
                                         std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
-    if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels, std::move(ranks));
-  return multigrid::make_loops_cpu<Real>(device, levels, std::move(ranks));
+    if (device.is_cuda()) return make_loops_cuda<Real>(device, levels, std::move(ranks));
+  return make_loops_cpu<Real>(device, levels, std::move(ranks));
 }
 
 }  // namespace
+
+}  // namespace pergola::multigrid
+
+namespace pergola {
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
                                                             const MultigridOptions& options,
                                                             std::shared_ptr<Communicator> ranks) {
-  validate(grid, options);
-  auto levels = multigrid::make_levels<Real>(grid, options.levels, direct_cells);
+  multigrid::validate(grid, options);
+  auto levels = multigrid::make_levels<Real>(grid, options.levels, multigrid::direct_cells);
   const int planes = multigrid::LevelSlabs<Real>(levels, ranks).count(0);
-  auto loops = make_loops<Real>(device, levels, std::move(ranks));
-  return std::make_unique<PoissonMultigrid<Real>>(grid, options, std::move(levels), planes, std::move(loops));
+  auto loops = multigrid::make_loops<Real>(device, levels, std::move(ranks));
+  return std::make_unique<multigrid::PoissonMultigrid<Real>>(grid, options, std::move(levels), planes,
+                                                             std::move(loops));
 }
 template std::unique_ptr<PoissonSolver<float>> make_poisson_multigrid(const Device&, const Grid&,
                                                                       const MultigridOptions&,
@@ -153,7 +226,7 @@ template std::unique_ptr<PoissonSolver<double>> make_poisson_multigrid(const Dev
                                                                        std::shared_ptr<Communicator>);
 
 int multigrid_slab_unit(const Grid& grid, const MultigridOptions& options, int ranks) {
-  const auto levels = multigrid::make_levels<double>(grid, options.levels, direct_cells);
+  const auto levels = multigrid::make_levels<double>(grid, options.levels, multigrid::direct_cells);
   return multigrid::slab_unit(levels, multigrid::shared_levels(levels, ranks));
 }
 

@@ -7,7 +7,6 @@
 #include "device/parallel.hpp"
 #include "mesh/multigrid/multigrid_loops.hpp"
 #include "mesh/multigrid/multigrid_rows.hpp"
-#include "mesh/multigrid/multigrid_slabs.hpp"
 
 namespace pergola::multigrid {
 
@@ -17,8 +16,9 @@ namespace {
 constexpr int slab = 8;
 constexpr int powers = physics::multipole_order + 1;
 
-/// Where ranks share levels out, planes are counted as on the whole grid, a rank works on its own, and those next to
-/// them are fetched before they are read. Every cell gets the same numbers from whoever works on it.
+/// The loops on the CPU. Where ranks share levels out, planes are counted as on the whole grid, a rank works on its
+/// own, and those next to them are fetched before they are read. A cell gets the same bits from every rank that works
+/// on it.
 template <class Real>
 class LoopsCpu final : public Loops<Real> {
  public:

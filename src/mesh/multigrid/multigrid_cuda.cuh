@@ -4,12 +4,10 @@
 #include <optional>
 
 #include "device/buffer.hpp"
-#include "mesh/device_planes.hpp"
-#include "mesh/multigrid/multigrid_direct.cuh"
 #include "mesh/multigrid/multigrid_kernels.cuh"
 #include "mesh/multigrid/multigrid_loops.hpp"
-#include "mesh/multigrid/multigrid_slabs.hpp"
-#include "mesh/multigrid/multigrid_sweep_kernels.cuh"
+#include "mesh/multigrid/multigrid_sweep.cuh"
+#include "mesh/slab_planes.hpp"
 
 namespace pergola::multigrid {
 
@@ -17,7 +15,7 @@ namespace pergola::multigrid {
 template <class Real>
 constexpr int most_halo = (sizeof(Real) == 4 ? 4 : 2) + 1;
 
-/// Where ranks share levels out (mesh/multigrid/multigrid_slabs.hpp), planes are counted as on the whole grid, a rank
+/// The loops on a GPU. Where ranks share levels out (LevelSlabs), planes are counted as on the whole grid, a rank
 /// works on its own, and its arrays have room for those around. They are fetched before a pass, as many as it has
 /// half-sweeps, so that no other messages are needed within it: cells near the rank's planes are relaxed by both.
 template <class Real>
@@ -224,7 +222,8 @@ class LoopsCuda final : public Loops<Real> {
       gather(level - 1, arrays(level).source, plane(level), at(level - 1).fz);
   }
 
-  /// Sums by plane of the finest level, so many values of each: where those of this rank begin, and all on all ranks.
+  /// Sums by plane of the finest level, `values` for each: where those of this rank begin; and gathers all on all
+  /// ranks.
   double* parts_of_planes(int values) { return parts_.data() + std::int64_t{slabs_.first(0)} * values; }
   void gather_parts(int values) {
     if (!slabs_.shared(0)) return;

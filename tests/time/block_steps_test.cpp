@@ -1,4 +1,4 @@
-#include "time/step_classes.hpp"
+#include "time/block_steps.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,17 +1,13 @@
-#pragma once
 // CUDA only. The traffic between particles and a mesh: which kernel, on what memory, in what order.
 #include <vector>
 
 #include "device/arena.hpp"
+#include "domain/device_messages.hpp"
 #include "mesh/coupling/chunk_deposit_cuda.cuh"
-#include "mesh/coupling/counts_on_host_cuda.cuh"
 #include "mesh/coupling/density_cuda.cuh"
-#include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/gather_cuda.cuh"
-#include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
-#include "mesh/coupling/places_cuda.cuh"
-#include "mesh/coupling/slab_sums_cuda.cuh"
+#include "mesh/coupling/slab_exchange.hpp"
 
 namespace pergola::cuda {
 
@@ -24,8 +20,12 @@ using UsualChunk = ChunkShape<256, order == 4 ? 2 * usual_chunk / 256 : 4, order
                               : order == 4 ? 4
                                            : 6>;
 
-/// With slabs it is the exchange of a rank's planes, or of those that it works on, with particles whose clouds begin in
-/// them (exchange_slabs_cuda.cu brings those).
+/// The exchange on a GPU. With slabs it is the exchange of a rank's planes, or of those that it works on, with
+/// particles whose clouds begin in them (exchange_slabs_cuda.cu sends them there).
+///
+/// A deposit: (1) zero the sums; (2) add the particles by the route of the options; (3) send sums of planes of other
+/// ranks to them; (4) in an isolated box find the monopole; (5) turn sums into densities. Nothing waits for the host on
+/// one rank.
 template <class Real>
 class ExchangeCuda final : public MeshExchange<Real> {
  public:
@@ -85,8 +85,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
                            counts_.data()};
     if (stored_cells() == 0) {
       // A rank without planes has no particles but some off the mesh.
-    } else if (options_.route == DensityRoute::host) {
-      with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, added, clock); });
     } else {
       const bool given = particles.order;
       if (options_.route == DensityRoute::sorted && !given) order_first(task, clock);
@@ -219,7 +217,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     for (const auto& round : domain_->planes().rounds())
       planes_->fetch({{&round.planes, first, plane, reinterpret_cast<const std::byte*>(field.data)}});
   }
-  /// To those who have the planes: of the slab alone what is beyond it.
+  /// Sends sums to the owners of the planes. Of a slab alone: those beyond it.
   void give_sums(const std::int64_t* added, std::int64_t* sums) {
     const int layers = frame_.cells[2];
     sums_->look(added, domain_ ? 0 : layers_, layers);
@@ -255,28 +253,15 @@ class ExchangeCuda final : public MeshExchange<Real> {
   /// body(dimensions, order) with the numbers as types.
   template <class Body>
   void with_shape(const Body& body) const {
-    const auto with_order = [&](auto dimensions) {
-      switch (options_.assignment) {
-        case Assignment::ngp:
-          return body(dimensions, std::integral_constant<int, 1>{});
-        case Assignment::cic:
-          return body(dimensions, std::integral_constant<int, 2>{});
-        case Assignment::tsc:
-          return body(dimensions, std::integral_constant<int, 3>{});
-        case Assignment::pcs:
-          return body(dimensions, std::integral_constant<int, 4>{});
-      }
-    };
-    if (grid_.dimensions == 3)
-      with_order(std::integral_constant<int, 3>{});
-    else
-      with_order(std::integral_constant<int, 2>{});
+    with_order(options_.assignment, [&](auto order) {
+      if (grid_.dimensions == 3)
+        body(std::integral_constant<int, 3>{}, order);
+      else
+        body(std::integral_constant<int, 2>{}, order);
+    });
   }
   /// Whether chunks begin where find_chunk_starts() says.
-  bool has_starts() const {
-    return options_.assignment == Assignment::pcs && options_.route != DensityRoute::host &&
-           options_.route != DensityRoute::atomic;
-  }
+  bool has_starts() const { return options_.assignment == Assignment::pcs && options_.route != DensityRoute::atomic; }
   static unsigned chunks_of(std::int64_t particles) { return blocks_for(particles, usual_chunk); }
   static std::int64_t start_count(std::int64_t particles) { return std::int64_t{chunks_of(particles)} + 1; }
   template <int dimensions>
@@ -327,30 +312,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
     clock.begin("histogram");
     sort.sort(order_.data(), sort_work_.data(), device_.stream());
     task.particles.order = order_.data();
-  }
-
-  /// Route "host". The scratch holds the places of as many particles as fit, and the sums in the end.
-  template <int dimensions, int order>
-  void count_by_host(const DepositTask<Real>& task, void* scratch, StageClock& clock) {
-    auto* const places = static_cast<PlacedMass<Real>*>(scratch);
-    const std::int64_t batch = stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)) /
-                               static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(stored_cells()));
-    std::vector<PlacedMass<Real>> found(static_cast<std::size_t>(std::min(batch, task.particles.count)));
-    DepositCounts counts{};
-    clock.begin("cell assignment");
-    for (std::int64_t first = 0; first < task.particles.count; first += batch) {
-      const std::int64_t count = std::min(batch, task.particles.count - first);
-      if (first > 0) clock.begin("cell assignment");
-      launch("find cells", count, device_.stream(),
-             FindPlaces<dimensions, Real>{frame_, task.particles, first, places});
-      clock.begin("histogram");
-      device_.memory().to_host(found.data(), places, static_cast<std::size_t>(count) * sizeof(PlacedMass<Real>));
-      counts.outside += count_on_host<dimensions, order>(device_.threads(), frame_, found.data(), count,
-                                                         task.per_quantum, sums.data());
-    }
-    device_.memory().from_host(scratch, sums.data(), sums.size() * sizeof(std::int64_t));
-    counts_.from_host(&counts);
   }
 
   /// Rows of the density that can be written while the sums of its rows from `first` on are still to be read.
@@ -413,3 +374,17 @@ class ExchangeCuda final : public MeshExchange<Real> {
 };
 
 }  // namespace pergola::cuda
+
+namespace pergola {
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
+                                                            const ExchangeOptions& options) {
+  return std::make_unique<cuda::ExchangeCuda<Real>>(device, grid, options);
+}
+template std::unique_ptr<MeshExchange<float>> make_mesh_exchange_cuda(const Device&, const Grid&,
+                                                                      const ExchangeOptions&);
+template std::unique_ptr<MeshExchange<double>> make_mesh_exchange_cuda(const Device&, const Grid&,
+                                                                       const ExchangeOptions&);
+
+}  // namespace pergola

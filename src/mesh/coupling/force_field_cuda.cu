@@ -1,4 +1,4 @@
-#include "mesh/force_field_cuda.cuh"
+#include "mesh/coupling/deposit_cuda.cuh"
 #include "physics/mesh_gradient.hpp"
 
 namespace pergola::cuda {

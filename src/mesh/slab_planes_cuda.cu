@@ -1,7 +1,8 @@
 #include <numeric>
 #include <utility>
 
-#include "mesh/device_planes.hpp"
+#include "domain/device_messages.hpp"
+#include "mesh/slab_planes.hpp"
 
 namespace pergola {
 

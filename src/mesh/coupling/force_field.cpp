@@ -1,4 +1,4 @@
-#include "mesh/force_field.hpp"
+#include "mesh/coupling/exchange_loops.hpp"
 
 #include <algorithm>
 #include <vector>

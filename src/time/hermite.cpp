@@ -1,13 +1,13 @@
-#include "time/hermite_state.hpp"
-
-#include <cmath>
-
+#include "time/hermite.hpp"
 #include "comm/collectives.hpp"
 #include "domain/share_source.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/show_rules.hpp"
-#include "time/step_classes.hpp"
+#include "time/block_steps.hpp"
+
+#include <cmath>
+
 
 namespace pergola {
 
