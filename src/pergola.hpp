@@ -16,7 +16,6 @@
 #include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
-#include "io/snapshot_source.hpp"
 #include "io/snapshot_writer.hpp"
 #include "models/merge.hpp"
 #include "models/model.hpp"

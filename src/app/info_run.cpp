@@ -13,11 +13,11 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/cores.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint.hpp"
 #include "io/checkpoint_reader.hpp"
-#include "io/hdf5_verify.hpp"
+#include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
-#include "io/snapshot_source.hpp"
+#include "io/snapshot.hpp"
 
 namespace pergola::app {
 

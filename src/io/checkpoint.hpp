@@ -55,6 +55,14 @@ PERGOLA_API std::optional<Checkpoint> read_newest_checkpoint(const std::filesyst
 /// reads one in pieces.
 Checkpoint read_checkpoint(const std::filesystem::path& path, int threads = 1);
 
+/// One part of a checkpoint in several files (a set). Each part has the values of a range of the particles. One more
+/// file names the parts and holds everything else; it is written last. CheckpointReader reads a set like one file, so a
+/// run may resume with another number of ranks. The layout is in io/checkpoint_table.hpp.
+struct CheckpointPart {
+  std::int64_t count = 0;          // particles
+  std::uint64_t end_checksum = 0;  // at the end of its table
+};
+
 /// Whether the file starts like a checkpoint.
 bool is_checkpoint(const std::filesystem::path& path);
 
@@ -69,5 +77,28 @@ struct CheckpointSummary {
   std::vector<Block> blocks;
 };
 CheckpointSummary inspect_checkpoint(const std::filesystem::path& path);
+
+}  // namespace pergola
+
+namespace pergola {
+
+struct NumberedCheckpoint {
+  std::uint64_t number;
+  std::filesystem::path path;
+};
+
+/// checkpoint_000012.pgc and others of the kind, newest first. Nothing where there is no such directory.
+std::vector<NumberedCheckpoint> list_checkpoints(const std::filesystem::path& directory);
+
+/// What the next checkpoint of a directory is called. Makes the directory.
+std::filesystem::path next_checkpoint(const std::filesystem::path& directory);
+/// A part of a set: checkpoint_000012.part_00003.pgp of checkpoint_000012.pgc.
+std::filesystem::path checkpoint_part(const std::filesystem::path& first, std::int64_t part);
+/// The file, and those that are there of its parts.
+std::vector<std::filesystem::path> checkpoint_files(const std::filesystem::path& first);
+
+/// Leaves `newest` and the `kept` − 1 newest of the others that look complete (else simply the newest), and removes
+/// what a killed process left. Parts go with their set.
+void remove_old_checkpoints(const std::filesystem::path& directory, const std::filesystem::path& newest, int kept);
 
 }  // namespace pergola

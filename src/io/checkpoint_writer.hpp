@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/atomic_file.hpp"
+#include "base/host_device.hpp"
 #include "base/state_source.hpp"
 #include "io/checkpoint.hpp"
 #include "io/write_queue.hpp"
@@ -22,7 +23,7 @@ class CheckpointWriter {
   /// Takes the room on the disk; Error(system) where there is none. `threads` form the checksums while one writes.
   CheckpointWriter(const std::filesystem::path& directory, const std::string& description, std::vector<Block> blocks,
                    int threads = 1);
-  /// A file of a set (io/checkpoint_set.hpp), which has its name and format version.
+  /// A file of a set (CheckpointPart), which has its name and format version.
   struct FileOfSet {
     std::filesystem::path path;
     std::uint32_t version;
@@ -67,5 +68,14 @@ std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state);
 void queue_checkpoint(WriteQueue& queue, const std::filesystem::path& directory, const std::string& description,
                       const StateSource& state, const CheckpointOptions& options = {},
                       std::function<void(const std::filesystem::path&)> done = nullptr);
+
+/// Writes the ranges of `own` that have a value per particle. `first`: the name of the set, next_checkpoint().
+CheckpointPart write_checkpoint_part(const std::filesystem::path& first, std::int64_t part, const StateSource& own,
+                                     const CheckpointOptions& options = {});
+
+/// Ends a set whose parts are all written, and removes all but the `kept` newest checkpoints. Of `state` the ranges are
+/// taken that have no value per particle; of the others the names.
+void write_checkpoint_set(const std::filesystem::path& first, const std::string& description, const StateSource& state,
+                          const std::vector<CheckpointPart>& parts, const CheckpointOptions& options = {});
 
 }  // namespace pergola

@@ -104,4 +104,8 @@ void walk_hdf5(const std::filesystem::path& path) {
   if (file.ok()) H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_NATIVE, look_at_object, nullptr, H5O_INFO_BASIC);
 }
 
+bool has_snapshot_header(const std::filesystem::path& path) { return hdf5::File(path).has("Header"); }
+
+void verify_hdf5(const std::filesystem::path& path) { hdf5::File(path).read_everything(); }
+
 }  // namespace pergola

@@ -1,13 +1,18 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/hdf5_file.hpp"
 #include "io/openpmd.hpp"
-#include "io/openpmd_names.hpp"
 
 namespace pergola {
+
+/// Powers of length, mass, time, current, temperature, amount and luminous intensity.
+using OpenPmdDimension = std::vector<double>;
+
+inline constexpr std::array<const char*, 3> openpmd_axes{"x", "y", "z"};
 
 /// The meshes of an openPMD file: charge density, potential and electric field, which come one after the other, each in
 /// pieces of any number of columns, so that nobody needs all of one in memory.

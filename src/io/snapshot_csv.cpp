@@ -164,10 +164,6 @@ class CsvReader {
   std::vector<std::string> columns_, units_;  // units: "[AU]", empty: none
 };
 
-}  // namespace
-
-namespace {
-
 /// Text is read as a whole: where a line begins is known only when those before it have been read.
 class CsvFile final : public SnapshotFile {
  public:
@@ -197,14 +193,6 @@ class CsvFile final : public SnapshotFile {
  private:
   Particles particles_;
 };
-
-}  // namespace
-
-std::unique_ptr<SnapshotFile> open_csv_file(const std::filesystem::path& path) {
-  return std::make_unique<CsvFile>(path);
-}
-
-namespace {
 
 constexpr std::int64_t lines_per_text = 8192;
 
@@ -260,11 +248,32 @@ class CsvWriter final : public SnapshotWriter {
   AtomicFile file_;
 };
 
+bool is_text_file(const InputFile& file) {
+  std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 512)), '\0');
+  file.read(0, start.data(), start.size());
+  return std::all_of(start.begin(), start.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 || c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
 }  // namespace
 
-std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotHeader& header,
-                                                const SnapshotContents& contents, WriteOptions options) {
-  return std::make_unique<CsvWriter>(path, header, contents, std::move(options));
+SnapshotFormatEntry csv_snapshot_format() {
+  return {.format = SnapshotFormat::csv,
+          .name = "csv",
+          .title = "CSV",
+          .suffixes = {".csv"},
+          .can = {.sets = false, .potentials = false, .accelerations = false, .header = false},
+          .single_precision = false,  // text holds the very numbers
+          .recognizes = is_text_file,
+          .open = [](const std::filesystem::path& path) -> std::unique_ptr<SnapshotFile> {
+            return std::make_unique<CsvFile>(path);
+          },
+          .make_writer = [](const std::filesystem::path& path, const SnapshotHeader& header,
+                            const SnapshotContents& contents, WriteOptions options) -> std::unique_ptr<SnapshotWriter> {
+            return std::make_unique<CsvWriter>(path, header, contents, std::move(options));
+          }};
 }
 
 }  // namespace pergola

@@ -11,18 +11,6 @@
 
 namespace pergola {
 
-/// What a writer must know of all particles before the first of them comes.
-struct SnapshotContents {
-  std::array<std::int64_t, species_count> counts{};
-  std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes where they fit
-  bool potential = false;        // known for all particles
-  // Of a set that the file is one of: how many files it has, and their particles. By itself a file has all.
-  int files = 1;
-  std::array<std::int64_t, species_count> in_set{};
-
-  std::int64_t total() const;
-  const std::array<std::int64_t, species_count>& all() const { return files > 1 ? in_set : counts; }
-};
 /// Looks at all particles, a piece at a time.
 PERGOLA_API SnapshotContents contents_of(ParticleSource& source);
 

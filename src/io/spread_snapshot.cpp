@@ -11,7 +11,6 @@
 
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
-#include "io/piece_rows.hpp"
 #include "io/snapshot_formats.hpp"
 
 namespace pergola {
@@ -20,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t piece_particles = std::int64_t{1} << 18;  // that a file gets at a time
+constexpr std::int64_t delivery_particles = std::int64_t{1} << 18;  // that a file gets at a time
 
 /// What a rank has, as the others must know it.
 struct RankContents {
@@ -108,7 +107,7 @@ class Deliveries {
   /// The next piece of a file; nothing when all are complete.
   std::vector<Delivery> next() {
     std::vector<Delivery> round;
-    for (std::int64_t left = piece_particles; file_ < end_ && left > 0;) {
+    for (std::int64_t left = delivery_particles; file_ < end_ && left > 0;) {
       if (!round.empty() && round.back().file != file_) break;
       const std::int64_t n = std::min(left, plan_->count(rank_, file_) - given_);
       if (n > 0) round.push_back({file_, rank_, n});
@@ -133,13 +132,13 @@ class OwnParticles {
   /// Looks at all of them once.
   explicit OwnParticles(ParticleSource& source) : source_(source) {
     SpeciesCounts next_row{};
-    for (std::int64_t first = 0; first < source.count(); first += piece_particles) {
+    for (std::int64_t first = 0; first < source.count(); first += delivery_particles) {
       show(first);
       const Particles& p = *shown_;
       check_to_write(p, begin_, size_, source.name());
       const PieceRows found = find_rows(p, begin_, size_, next_row);
       for (int s = 0; s < species_count; ++s)
-        for (RowRun run : found.runs[s]) {
+        for (RowRun run : found[s]) {
           run.place += first - begin_;
           auto& runs = runs_[s];
           if (!runs.empty() && runs.back().place + runs.back().count == run.place)
@@ -190,10 +189,10 @@ class OwnParticles {
 
   /// The block of the source that has particle `place`: *shown_ from begin_ on, size_ of them.
   void show(std::int64_t place) {
-    const std::int64_t first = place / piece_particles * piece_particles;
+    const std::int64_t first = place / delivery_particles * delivery_particles;
     if (shown_ && first == first_) return;
     first_ = first;
-    size_ = std::min(piece_particles, source_.count() - first);
+    size_ = std::min(delivery_particles, source_.count() - first);
     shown_ = source_.whole();
     begin_ = shown_ ? first : 0;
     if (shown_) return;

@@ -8,7 +8,7 @@
 #include "base/state_blocks.hpp"
 #include "base/vec.hpp"
 #include "config/plasma_config.hpp"
-#include "io/spectrum_file.hpp"
+#include "io/table_file.hpp"
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
 #include "sim/plasma_kind.hpp"
