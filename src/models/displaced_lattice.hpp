@@ -3,7 +3,7 @@
 
 #include "device/device.hpp"
 #include "models/density_wave.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 

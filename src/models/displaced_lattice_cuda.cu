@@ -318,11 +318,9 @@ class LatticeSource final : public DeviceSource {
   std::string name() const override { return "model"; }
   double box_side() const override { return lattice_.box; }
   double total_mass() const override { return lattice_.mass * static_cast<double>(count()); }
-  bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return put_on(device, factor, to, serial_communicator());
-  }
-  bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return put_on(device, factor, to, serial_communicator());
+  bool put(const Device& device, double factor, const AnyDeviceArrays& to, Portion portion) override {
+    if (portion == Portion::all) return put_on(device, factor, to, serial_communicator());
+    return ranks_ && put_on(device, factor, to, ranks_);
   }
   void make_shares(const std::shared_ptr<Communicator>& ranks) override {
     if (ranks_ == ranks) return;
@@ -331,12 +329,6 @@ class LatticeSource final : public DeviceSource {
     ranks_ = ranks;
     const Shares shares{count(), ranks->size()};
     kept_ = {shares.first(ranks->rank()), shares.count(ranks->rank())};
-  }
-  bool put_share(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return ranks_ && put_on(device, factor, to, ranks_);
-  }
-  bool put_share(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return ranks_ && put_on(device, factor, to, ranks_);
   }
   /// Made once, and kept on the device.
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
@@ -362,11 +354,11 @@ class LatticeSource final : public DeviceSource {
   }
 
  private:
-  template <class Real>
-  bool put_on(const Device& device, double factor, const DeviceArrays<Real>& to,
+  bool put_on(const Device& device, double factor, const AnyDeviceArrays& to,
               const std::shared_ptr<Communicator>& ranks) {
     if (device.spec() != device_.spec()) return false;
-    Maker(lattice_, device, ranks).put(factor, to);
+    Maker maker(lattice_, device, ranks);
+    std::visit([&](const auto& arrays) { maker.put(factor, arrays); }, to);
     return true;
   }
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "models/sampling.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 

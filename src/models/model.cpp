@@ -13,7 +13,6 @@
 #include "comm/shares.hpp"
 #include "device/cores.hpp"
 #include "device/device.hpp"
-#include "domain/share_source.hpp"
 #include "models/lattice.hpp"
 #include "models/model_entry.hpp"
 #include "models/model_source.hpp"
@@ -64,7 +63,7 @@ void check(const ModelInfo& model, const ModelOptions& options) {
 }
 
 /// A model that ranks make together, or each of them all of it.
-class SharedModel final : public DeviceSource, public PassingSource {
+class SharedModel final : public DeviceSource {
  public:
   SharedModel(const ModelEntry& entry, ModelOptions options, int threads)
       : entry_(entry), options_(std::move(options)), threads_(threads) {}
@@ -77,7 +76,7 @@ class SharedModel final : public DeviceSource, public PassingSource {
     first_ = Shares{count(), ranks->size()}.first(ranks->rank());
     made_.emplace(entry_.share(input(), ranks), name());
   }
-  void let_go() override { made_.reset(), first_ = 0; }  // who reads on makes all of it
+  void let_go() override { made_.reset(), first_ = 0; }
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
     if (!made_) made_.emplace(entry_.make(input()), name());
     if (first < first_ || first + n > first_ + made_->count())

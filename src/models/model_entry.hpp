@@ -10,7 +10,7 @@
 #include "models/drawn_model.hpp"
 #include "models/model.hpp"
 #include "models/waves.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "device/buffer.hpp"
@@ -71,6 +72,18 @@ class PERGOLA_API FetchedParticles final : public ParticleSource {
 
   const ShownParticles& shown_;
   std::vector<ShownPiece> pieces_;
+};
+
+/// Shown particles on the host, with the view that they come from.
+class PERGOLA_API ShownSource final : public ParticleSource {
+ public:
+  explicit ShownSource(std::unique_ptr<ShownParticles> shown) : shown_(std::move(shown)), fetched_(*shown_) {}
+  std::int64_t count() const override { return fetched_.count(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override { fetched_.read(first, n, to); }
+
+ private:
+  std::unique_ptr<ShownParticles> shown_;
+  FetchedParticles fetched_;
 };
 
 /// What a file must say before the first particle.

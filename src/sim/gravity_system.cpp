@@ -15,10 +15,9 @@
 #include "comm/shares.hpp"
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 #include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
-#include "particles/shown_source.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/noted_start.hpp"
 #include "sim/open_particles.hpp"
@@ -150,7 +149,7 @@ struct GravitySystem::Parts {
   }
   void begin(ParticleSource& particles, double at) {
     check_memory();
-    if (auto* made = dynamic_cast<DeviceSource*>(&particles); made && integrator->spread()) {
+    if (DeviceSource* const made = particles.device_source(); made && integrator->spread()) {
       Profile::Scope scope(&profile, "initial conditions");
       made->make_shares(communicator);
     }
