@@ -5,7 +5,7 @@
 #include "analysis/radii.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "base/version.hpp"
 #include "config/config.hpp"
 #include "device/device.hpp"

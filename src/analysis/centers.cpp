@@ -17,7 +17,7 @@
 #include "domain/gather_particles.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/spread_failure.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 
 namespace pergola {
 

@@ -9,7 +9,7 @@
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "config/config.hpp"

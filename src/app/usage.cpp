@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "app/options.hpp"
-#include "base/count.hpp"
 #include "base/text.hpp"
 
 namespace pergola::app {

@@ -22,4 +22,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// "1.5 GiB", for people.
 std::string bytes_text(double bytes);
 
+/// The whole number that a text says: 262144, 2.5e5, 64^3. Nothing where it is none, or above 2^53 and not written out.
+std::optional<std::int64_t> parse_count(std::string_view text);
+
 }  // namespace pergola

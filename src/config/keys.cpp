@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/count.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/key_kinds.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 
 namespace pergola {
 

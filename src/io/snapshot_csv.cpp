@@ -7,7 +7,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "device/parallel.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
@@ -180,14 +180,9 @@ class CsvFile final : public SnapshotFile {
 
   void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int) override {
     const auto copy = [&](const auto& from, auto& into) {
-      if (!into.empty()) std::copy_n(from.begin() + first, n, into.begin() + at);
+      if (!from.empty() && !into.empty()) std::copy_n(from.begin() + first, n, into.begin() + at);
     };
-    const Particles& p = particles_;
-    copy(p.id, to.id);
-    copy(p.species, to.species);
-    copy(p.mass, to.mass);
-    copy(p.x, to.x), copy(p.y, to.y), copy(p.z, to.z);
-    copy(p.vx, to.vx), copy(p.vy, to.vy), copy(p.vz, to.vz);
+    for_each_array(copy, particles_, to);
   }
 
  private:

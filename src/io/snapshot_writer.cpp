@@ -107,10 +107,7 @@ void pick(const Particles& from, const std::vector<std::int64_t>& places, Partic
     out.resize(values.empty() ? 0 : places.size());
     for (std::size_t k = 0; k < out.size(); ++k) out[k] = values[static_cast<std::size_t>(places[k])];
   };
-  each(from.id, to.id), each(from.species, to.species);
-  each(from.mass, to.mass), each(from.potential, to.potential);
-  each(from.x, to.x), each(from.y, to.y), each(from.z, to.z);
-  each(from.vx, to.vx), each(from.vy, to.vy), each(from.vz, to.vz);
+  for_each_array(each, from, to);
 }
 
 /// A snapshot in several files, as GADGET's. Each file holds a part of every species. The parts of a species follow

@@ -39,14 +39,6 @@ struct Delivery {
   std::int64_t count = 0;
 };
 
-template <class P, class Use>
-void each_array(P& particles, const Use& use) {
-  use(particles.id), use(particles.mass);
-  use(particles.x), use(particles.y), use(particles.z);
-  use(particles.vx), use(particles.vy), use(particles.vz);
-  use(particles.potential), use(particles.species);
-}
-
 /// Which particles of which rank stand in which file. The same on all ranks.
 class FilePlan {
  public:
@@ -157,7 +149,7 @@ class OwnParticles {
 
   /// The next `count` of those that go to a file.
   void take(const FilePlan& plan, int rank, int file, std::int64_t count, Particles& to) {
-    each_array(to, [](auto& values) { values.clear(); });
+    for_each_array([](auto& values) { values.clear(); }, to);
     Going& going = going_.try_emplace(file, *this, plan, rank, file).first->second;
     while (count > 0) {
       PlaceRun& run = going.runs[going.next];
@@ -204,10 +196,7 @@ class OwnParticles {
     const auto append = [&](const auto& values, auto& out) {
       if (!values.empty()) out.insert(out.end(), values.begin() + from, values.begin() + from + n);
     };
-    const Particles& p = *shown_;
-    append(p.id, to.id), append(p.species, to.species), append(p.mass, to.mass), append(p.potential, to.potential);
-    append(p.x, to.x), append(p.y, to.y), append(p.z, to.z);
-    append(p.vx, to.vx), append(p.vy, to.vy), append(p.vz, to.vz);
+    for_each_array(append, *shown_, to);
   }
 
   ParticleSource& source_;
@@ -298,11 +287,12 @@ class SpreadWriter {
     if (!plan_.all().potential) piece.potential.clear();
     std::vector<std::byte> message(bytes(piece.size()));
     std::byte* at = message.data();
-    each_array(piece, [&](const auto& values) {
+    const auto put = [&](const auto& values) {
       if (values.empty()) return;
       std::memcpy(at, values.data(), values.size() * sizeof values[0]);
       at += values.size() * sizeof values[0];
-    });
+    };
+    for_each_array(put, piece);
     return message;
   }
 
@@ -310,11 +300,12 @@ class SpreadWriter {
     piece.resize(count);
     piece.potential.resize(plan_.all().potential ? static_cast<std::size_t>(count) : 0);
     const std::byte* at = message.data();
-    each_array(piece, [&](auto& values) {
+    const auto get = [&](auto& values) {
       if (values.empty()) return;
       std::memcpy(values.data(), at, values.size() * sizeof values[0]);
       at += values.size() * sizeof values[0];
-    });
+    };
+    for_each_array(get, piece);
   }
 
   /// A set is found by its first file: that gets its name last.

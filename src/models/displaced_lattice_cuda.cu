@@ -12,7 +12,6 @@
 #include "device/launch.cuh"
 #include "domain/device_stretches.hpp"
 #include "models/displaced_lattice.hpp"
-#include "models/lattice_cuts.hpp"
 #include "models/wave_slabs_cuda.cuh"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"

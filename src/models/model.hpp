@@ -12,6 +12,7 @@
 #include "gravity/external.hpp"
 #include "particles/particles.hpp"
 #include "physics/cosmology.hpp"
+#include "physics/linear_power.hpp"
 
 namespace pergola {
 
@@ -89,5 +90,17 @@ PERGOLA_API std::string model_remark(const std::string& name, const ModelOptions
 
 /// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);
+
+/// How many particles a lattice has per side that those of the model stand near at the start; 0: there is none.
+PERGOLA_API int model_lattice(const std::string& name, const ModelOptions& options);
+
+/// The Gaussian waves that a model's particles are displaced with: their power today, linear, and whether each has
+/// exactly that, or is drawn about it.
+struct ModelWaves {
+  physics::LinearPower power;
+  bool fixed = false;
+  int order = 1;  // of the perturbation theory that displaces
+};
+PERGOLA_API std::optional<ModelWaves> model_waves(const std::string& name, const ModelOptions& options);
 
 }  // namespace pergola

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "models/drawn_model.hpp"
 #include "models/model.hpp"
-#include "models/waves.hpp"
+#include "models/sampling.hpp"
 #include "particles/particle_source.hpp"
 
 namespace pergola {
@@ -39,8 +38,8 @@ class ModelInput {
 /// One line of the registry (models/model.cpp).
 struct ModelEntry {
   ModelInfo info;
-  Particles (*make)(const ModelInput& input);
-  std::vector<Expectation> (*expectations)(const ModelInput& input);
+  Particles (*make)(const ModelInput& input) = nullptr;                               // null: `drawn` says how
+  std::vector<Expectation> (*expectations)(const ModelInput& input) = nullptr;        // null: none
   double (*box_side)(const ModelInput& input) = nullptr;                              // null: open space
   std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
   /// Where particles are drawn one by one: how. Null, or nothing for these options: only make() knows.

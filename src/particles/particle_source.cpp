@@ -9,12 +9,7 @@ void HostParticles::read(std::int64_t first, std::int64_t n, Particles& to) {
     if (from.empty()) return into.clear();
     into.assign(from.begin() + first, from.begin() + first + n);
   };
-  part(particles_.id, to.id);
-  part(particles_.species, to.species);
-  part(particles_.mass, to.mass);
-  part(particles_.x, to.x), part(particles_.y, to.y), part(particles_.z, to.z);
-  part(particles_.vx, to.vx), part(particles_.vy, to.vy), part(particles_.vz, to.vz);
-  part(particles_.potential, to.potential);
+  for_each_array(part, particles_, to);
 }
 
 Particles read_at(ParticleSource& particles, const std::vector<std::int64_t>& places) {

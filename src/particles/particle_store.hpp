@@ -9,8 +9,8 @@
 #include "base/vec.hpp"
 #include "device/buffer.hpp"
 #include "device/device.hpp"
-#include "particles/lent_particles.hpp"
 #include "particles/particle_source.hpp"
+#include "particles/shown_particles.hpp"
 #include "particles/shown_state.hpp"
 
 namespace pergola {

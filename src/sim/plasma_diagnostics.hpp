@@ -5,7 +5,7 @@
 
 #include "analysis/mode_recorder.hpp"
 #include "analysis/wave_fit.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "base/vec.hpp"
 #include "config/plasma_config.hpp"
 #include "io/table_file.hpp"

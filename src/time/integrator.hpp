@@ -11,7 +11,6 @@
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
-#include "particles/lent_particles.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"

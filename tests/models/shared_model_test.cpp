@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "comm/shares.hpp"
 #include "comm/stretches.hpp"
 #include "comm/thread_ranks.hpp"

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "physics/resolution.hpp"
 #include "sim/gravity_system.hpp"
 

@@ -1,4 +1,4 @@
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 
 #include <fmt/core.h>
 
