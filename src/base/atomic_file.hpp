@@ -8,8 +8,8 @@
 
 namespace pergola {
 
-/// A file that must not outlive the process: a lock, contents without a name yet. Its owner removes it; remove_all()
-/// does where the process ends without destroying the owner.
+/// A file that must not outlive the process: a lock, or contents without a name yet. Its owner removes it. remove_all()
+/// removes it if the process ends without destroying the owner.
 class PassingFile {
  public:
   PassingFile() = default;
@@ -17,8 +17,8 @@ class PassingFile {
   PassingFile(const PassingFile&) = delete;
   PassingFile& operator=(const PassingFile&) = delete;
 
-  /// Makes a new file that nobody else has; returns its descriptor, or -1 with errno. `path` must stay as it is until
-  /// forget().
+  /// Makes a new file, which no other process has; returns its descriptor, or -1 with errno. `path` must stay as it is
+  /// until forget().
   int make(const std::filesystem::path& path);
   /// Takes a file that is open, and is removed only where the path still names it; with -1 for a descriptor, whatever
   /// has the name, which may be a folder: that goes where it is empty when all files have gone. `path` must stay as it
@@ -27,8 +27,8 @@ class PassingFile {
   /// The file is no longer one of these: removed, or under its name.
   void forget();
 
-  /// Removes all of them that still have their names, the last taken first. Asks for no memory. No other is made
-  /// afterwards: who tries waits for the end of the process, which must follow.
+  /// Removes all of them that still have their names, the last taken first. Asks for no memory. No file is made
+  /// afterwards: a thread that tries waits for the end of the process, which must follow.
   static void remove_all();
 
  private:
@@ -58,8 +58,8 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   /// At a place; what lies between and was not written holds zeros.
   void write_at(std::int64_t offset, const void* data, std::size_t bytes);
-  /// Takes room for this many bytes from the file system, so that a full disk is found before the work is done. The
-  /// file's size stays as it is. Where the file system cannot do that, its free room is compared.
+  /// Reserves this many bytes in the file system, so that a full disk is found before the work is done. The size of the
+  /// file does not change. If the file system cannot reserve, its free bytes are compared.
   void reserve(std::int64_t bytes);
   /// The file is on disk under its name, and so is the name, when this returns. Where only the name may not outlast a
   /// power cut it throws too, and takes back a file that was not there before.
@@ -78,8 +78,8 @@ void write_text(const std::filesystem::path& path, std::string_view text);
 /// Throws the Error that an errno value of a failed write stands for.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, int error_number);
 
-/// Makes a folder and those above it that are missing, and brings their names to disk; returns those that it made,
-/// outermost first. Where it is refused none is left.
+/// Makes a folder and the missing folders above it, and syncs their names to disk. Returns the folders that it made,
+/// outermost first. If one is refused, none is left.
 std::vector<std::filesystem::path> make_directories(const std::filesystem::path& path, std::error_code& error);
 
 /// Brings the names in a folder to disk. 0, or the errno value of a refusal; a folder that may be written and not read,

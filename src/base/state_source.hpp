@@ -68,9 +68,10 @@ struct StateRange {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count) * value_bytes; }
 };
 
-/// What a part of a simulation puts into a checkpoint, as named ranges in the order of their names: a writer copies
-/// them piece by piece, and nobody needs a second copy of everything. Ranges refer to the living state: they are good
-/// until it changes. The names and bytes are those of StateBlocks.
+/// What a part of a simulation puts into a checkpoint, as named ranges in the order of their names.
+///
+/// A writer copies the ranges piece by piece, so that no second copy of the state is needed. Ranges refer to the living
+/// state and are valid until it changes. Names and bytes are those of StateBlocks.
 class StateSource {
  public:
   /// `copy` is called while the source is used.
@@ -95,7 +96,7 @@ class StateSource {
                 if (n > 0) std::memcpy(to, kept->data() + first, static_cast<std::size_t>(n) * sizeof(T));
               });
   }
-  /// A rank's share of so many values of all ranks.
+  /// A rank's share of `total` values of all ranks.
   template <class T>
   void put_share(const std::string& name, std::vector<T> values, std::int64_t total) {
     put(name, std::move(values));
@@ -128,8 +129,7 @@ class StateSource {
   std::vector<StateRange> ranges_;
 };
 
-/// Where a saved state is taken up from, in pieces: a checkpoint file, or blocks in memory. Messages as those of
-/// StateBlocks.
+/// Reads a saved state in pieces, from a checkpoint file or from blocks in memory. Messages as those of StateBlocks.
 class StateInput {
  public:
   virtual ~StateInput() = default;
@@ -161,7 +161,7 @@ class StateInput {
   T get_value(const std::string& name) {
     return get<T>(name, 1)[0];
   }
-  /// All of it, for those who cannot do with pieces.
+  /// All blocks, for readers that need them as a whole.
   StateBlocks blocks() {
     StateBlocks all;
     for (const std::string& name : names()) {
@@ -173,7 +173,7 @@ class StateInput {
   }
 };
 
-/// Blocks in memory, which somebody else keeps.
+/// Blocks in memory, which the caller keeps.
 class BlocksInput final : public StateInput {
  public:
   explicit BlocksInput(const StateBlocks& blocks) : blocks_(blocks) {}

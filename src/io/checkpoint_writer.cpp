@@ -64,8 +64,8 @@ void CheckpointWriter::append(const void* data, std::size_t bytes) {
   }
 }
 
-/// One thread writes while others form the checksums of whole segments. Those at both ends go on from and into other
-/// calls: theirs grow in `open`.
+/// One thread writes while others form the checksums of whole segments. The segments at both ends continue in other
+/// calls; their checksums grow in `open`.
 void CheckpointWriter::append_to_block(const char* data, std::uint64_t bytes) {
   Progress& p = *progress_;
   checkpoint::Entry& entry = p.entry();

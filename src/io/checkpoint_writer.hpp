@@ -14,13 +14,13 @@
 
 namespace pergola {
 
-/// Writes the next checkpoint of a directory in pieces, so that nobody needs all of it in memory. Calls may come from
-/// different threads, one at a time. Without commit() nothing is left behind.
+/// Writes the next checkpoint of a directory in pieces, one of them in memory at a time. Calls may come from different
+/// threads, one at a time. Without commit() nothing is left behind.
 class CheckpointWriter {
  public:
   using Block = CheckpointSummary::Block;
 
-  /// Takes the room on the disk; Error(system) where there is none. `threads` form the checksums while one writes.
+  /// Reserves the bytes on the disk; throws Error(system) if it is full. `threads` form the checksums while one writes.
   CheckpointWriter(const std::filesystem::path& directory, const std::string& description, std::vector<Block> blocks,
                    int threads = 1);
   /// A file of a set (CheckpointPart), which has its name and format version.
@@ -73,8 +73,8 @@ void queue_checkpoint(WriteQueue& queue, const std::filesystem::path& directory,
 CheckpointPart write_checkpoint_part(const std::filesystem::path& first, std::int64_t part, const StateSource& own,
                                      const CheckpointOptions& options = {});
 
-/// Ends a set whose parts are all written, and removes all but the `kept` newest checkpoints. Of `state` the ranges are
-/// taken that have no value per particle; of the others the names.
+/// Ends a set whose parts are all written, and removes all but the `kept` newest checkpoints. From `state` it takes the
+/// ranges without a value per particle, and the names of the other ranges.
 void write_checkpoint_set(const std::filesystem::path& first, const std::string& description, const StateSource& state,
                           const std::vector<CheckpointPart>& parts, const CheckpointOptions& options = {});
 

@@ -16,10 +16,10 @@ namespace {
 
 using hdf5::Handle;
 
-/// Larger arrays are data: they are read once, by who needs them.
+/// Larger arrays are data, which only their reader reads.
 constexpr std::size_t small_bytes = std::size_t{1} << 20;
 
-/// Bytes of so many values of a type; 0 where they are none, too many or of unknown length.
+/// Bytes of all values of a data space; 0 if there are none, too many, or if their length is unknown.
 std::size_t bytes_to_read(hid_t type, hid_t space) {
   const hssize_t values = H5Sget_simple_extent_npoints(space);
   const std::size_t size = H5Tget_size(type);
@@ -72,7 +72,7 @@ void whatever_it_says(const Body& body) {
   try {
     body();
   } catch (const Error&) {
-    // who reads the file says it
+    // the reader of the file reports it
   }
 }
 

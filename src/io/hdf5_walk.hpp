@@ -5,9 +5,9 @@
 
 namespace pergola {
 
-/// Whether this is an HDF5 file whose metadata carry no checksums (superblock 0 or 1: what HDF5 and h5py write unless
-/// told otherwise). The HDF5 library may crash, loop or ask for any amount of memory where such a file is damaged.
-/// Pergola's own files have checksums. False where there is no such file.
+/// Whether this is an HDF5 file whose metadata carry no checksums (superblock 0 or 1: what HDF5 and h5py write by
+/// default). If such a file is damaged, the HDF5 library may crash, loop or ask for any amount of memory. Pergola's own
+/// files have checksums. False where there is no such file.
 PERGOLA_API bool hdf5_without_checksums(const std::filesystem::path& path);
 
 /// Goes through all that a reader of the file would ask the HDF5 library: groups, attributes, types and sizes, the
@@ -16,8 +16,6 @@ PERGOLA_API bool hdf5_without_checksums(const std::filesystem::path& path);
 PERGOLA_API void walk_hdf5(const std::filesystem::path& path);
 
 }  // namespace pergola
-
-// For those who do not see <hdf5.h>.
 
 namespace pergola {
 

@@ -22,7 +22,7 @@ namespace pergola {
 
 namespace {
 
-/// The particles with the smallest mixed ids of those that it is shown.
+/// A sample: the particles with the smallest mixed ids among all that were shown.
 class OpenPmdSample {
  public:
   explicit OpenPmdSample(std::int64_t most) : most_(static_cast<std::size_t>(most)) {}

@@ -13,7 +13,7 @@
 
 namespace pergola {
 
-/// Length, mass and velocity units of a file in cgs, where it states them.
+/// Length, mass and velocity units of a file in cgs, if it states them.
 struct FileUnits {
   double length_cm = 1, mass_g = 1, velocity_cm_per_s = 1;
 };
@@ -69,7 +69,7 @@ struct PartName {
   std::filesystem::path whole;
   int number = 0;
 };
-/// Takes such a name apart; nothing where it has no such number.
+/// Takes such a name apart; nothing if it has no such number.
 PERGOLA_API std::optional<PartName> part_name(const std::filesystem::path& path);
 
 /// Writes beside the name and renames when complete. io/snapshot_writer.hpp writes one in pieces. Throws Error(system)
@@ -81,7 +81,7 @@ PERGOLA_API void write_snapshot(const std::filesystem::path& path, const Snapsho
 /// gadget1. Throws Error(input) for any other.
 PERGOLA_API SnapshotFormat format_from_name(const std::filesystem::path& path);
 
-/// What a writer must know of all particles before the first of them comes.
+/// What a writer must know of all particles before it gets the first.
 struct SnapshotContents {
   std::array<std::int64_t, species_count> counts{};
   std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes where they fit
@@ -94,8 +94,8 @@ struct SnapshotContents {
   const std::array<std::int64_t, species_count>& all() const { return files > 1 ? in_set : counts; }
 };
 
-/// The particles of a snapshot, in pieces: nobody needs all of them in memory (CSV, which has no places to look up, is
-/// kept as a whole). Heads and shapes of all files are checked when it is made; numbers and ids by check().
+/// The particles of a snapshot in pieces. CSV, whose lines have no known places, is kept in memory as a whole.
+/// The constructor checks headers and shapes of all files; check() checks numbers and ids.
 class PERGOLA_API SnapshotSource final : public ParticleSource {
  public:
   /// `path` as for read_snapshot(); threads = 0: all cores that this process may use.

@@ -23,7 +23,7 @@ namespace pergola {
 
 namespace {
 
-/// What numbers of a file are multiplied by to be those that GADGET would have written.
+/// Factors from the numbers of a file to those that GADGET would have written.
 struct GadgetFactors {
   double length = 1, mass = 1, velocity = 1;
 };
@@ -233,7 +233,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
       if (piece_.counts[type] > 0) look_at(file, type);
   }
 
-  /// The file is open only meanwhile: others may use the HDF5 library between two pieces.
+  /// The file is open only during the call, so that other threads may use the HDF5 library between two pieces.
   void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int threads) override {
     const hdf5::File file(path_);
     for_types(piece_.counts, first, n, [&](int type, std::int64_t row, std::int64_t count, std::int64_t offset) {
@@ -489,7 +489,7 @@ class Hdf5Writer final : public SnapshotWriter {
     spare_[bytes].push_back(std::move(fill.bytes));
   }
 
-  /// With room for the checksum; memory of chunks that are in the file is used again.
+  /// With 4 bytes more for the checksum. Memory of chunks that were written is used again.
   std::unique_ptr<char[]> new_chunk(std::size_t bytes) {
     auto& spare = spare_[bytes];
     if (spare.empty()) return std::make_unique_for_overwrite<char[]>(bytes + 4);

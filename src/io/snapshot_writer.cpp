@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t piece_particles = std::int64_t{1} << 20;
 
-/// Calls body(particles, first, n) for pieces of the source, without a copy where it lies on the host.
+/// Calls body(particles, first, n) for pieces of the source, without a copy if it lies on the host.
 template <class Body>
 void for_pieces(ParticleSource& source, const Body& body) {
   const Particles* whole = source.whole();

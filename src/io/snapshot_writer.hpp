@@ -14,7 +14,7 @@ namespace pergola {
 /// Looks at all particles, a piece at a time.
 PERGOLA_API SnapshotContents contents_of(ParticleSource& source);
 
-/// Writes a snapshot in pieces, so that nobody needs all particles in memory. Calls may come from different threads,
+/// Writes a snapshot in pieces, with one piece in memory at a time. Calls may come from different threads,
 /// one at a time. The file does not depend on the sizes of the pieces. Without commit() nothing is left behind.
 class PERGOLA_API SnapshotWriter {
  public:

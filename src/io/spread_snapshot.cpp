@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t delivery_particles = std::int64_t{1} << 18;  // that a file gets at a time
 
-/// What a rank has, as the others must know it.
+/// What the other ranks must know of a rank's particles.
 struct RankContents {
   SpeciesCounts counts{};
   std::uint64_t largest_id = 0;
@@ -33,7 +33,7 @@ struct PlaceRun {
   std::int64_t place = 0, count = 0;
 };
 
-/// What a rank gives to a file in one round: `count` particles, the next ones of those that go there.
+/// What a rank sends to a file in one round: its next `count` particles of that file.
 struct Delivery {
   int file = 0, rank = 0;
   std::int64_t count = 0;
@@ -118,7 +118,7 @@ class Deliveries {
   std::int64_t given_ = 0;  // of what rank_ gives to file_
 };
 
-/// A rank's own particles, as the files want them.
+/// A rank's own particles, by the files that they go to.
 class OwnParticles {
  public:
   /// Looks at all of them once.
@@ -147,7 +147,7 @@ class OwnParticles {
 
   const RankContents& contents() const { return contents_; }
 
-  /// The next `count` of those that go to a file.
+  /// The next `count` particles of a file.
   void take(const FilePlan& plan, int rank, int file, std::int64_t count, Particles& to) {
     for_each_array([](auto& values) { values.clear(); }, to);
     Going& going = going_.try_emplace(file, *this, plan, rank, file).first->second;
@@ -164,7 +164,7 @@ class OwnParticles {
   }
 
  private:
-  /// Those of a file that have not been given yet.
+  /// The particles of a file that have not been sent yet.
   struct Going {
     Going(const OwnParticles& own, const FilePlan& plan, int rank, int file) {
       for (int s = 0; s < species_count; ++s) {

@@ -13,7 +13,8 @@
 
 namespace pergola {
 
-/// Memory that one thread fills and another has done with: taken and given back, it costs the system's pages once.
+/// Buffers that one thread fills and another empties. A buffer that was given back is taken again, so that its pages
+/// are allocated once.
 template <class T>
 class Spares {
  public:
@@ -41,7 +42,7 @@ class Spares {
 class PERGOLA_API WriteQueue {
  public:
   explicit WriteQueue(std::int64_t most_bytes);
-  /// Runs what waits, or drops it after a failure or abandon(); a failure that nobody asked for is lost.
+  /// Runs what waits, or drops it after a failure or abandon(); a failure that no call has thrown yet is lost.
   ~WriteQueue();
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;

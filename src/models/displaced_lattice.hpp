@@ -12,10 +12,10 @@
 
 namespace pergola {
 
-/// Who has which of the side³ particles of a lattice, z slowest, by rank: those of its slab of whole planes
+/// Which rank has which of the side³ particles of a lattice, z slowest: those of its slab of whole planes
 /// (mesh/slab_planes.hpp), where displacements are found, and its share (comm/shares.hpp), which it keeps. A share
-/// begins in the first plane of its rank's slab, if that has any. So of a slab only particles of its first plane are
-/// kept by others, and those of a share that are not in the rank's own slab stand at its end.
+/// begins in the first plane of its rank's slab, if that has any. So other ranks own only particles of a slab's first
+/// plane. Particles of a share outside the rank's slab stand at its end.
 struct LatticeCuts {
   std::vector<Stretch> slabs, shares;
   std::vector<Stretch> given;    // of a slab, what ranks before keep

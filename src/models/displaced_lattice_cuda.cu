@@ -185,7 +185,7 @@ class Maker {
   void put(double velocity_factor, const DeviceArrays<Real>& to) {
     cuda::launch("particles of a lattice", cuts_.shares[own_].count, device_.stream(),
                  PutRest<Real>{cuts_.shares[own_].first, to, static_cast<Real>(lattice_.mass)});
-    // Who keeps no particle has no memory for them, and works with the others.
+    // A rank with no particle of its own has no memory for them, and still takes part.
     std::int64_t wanted[6] = {};
     for (int axis = 0; axis < 3; ++axis) wanted[axis] = to.x[axis] != nullptr, wanted[3 + axis] = to.v[axis] != nullptr;
     ranks_->all_reduce(wanted, 6, Reduction::maximum);
@@ -285,7 +285,7 @@ class Maker {
     return {cuts_.slabs[own_].first + first_plane * plane - cuts_.shares[own_].first, share,
             reinterpret_cast<Real*>(given_.data()) + given_.size()};
   }
-  /// What of the share was found in slabs of others.
+  /// The particles of the share that were found in slabs of other ranks.
   template <class Real>
   void fetch(Real* share) {
     if (!cuts_.any_given()) return;
@@ -303,7 +303,7 @@ class Maker {
   cuda::WaveSlabs slabs_;
   WaveColumns columns_;
   Buffer<Complex> waves_, source_, places_;
-  Buffer<double> given_;  // numbers of particles that others keep
+  Buffer<double> given_;  // numbers of particles that other ranks own
   Buffer<double> root_;
   DrawnWaves delta_;
 };

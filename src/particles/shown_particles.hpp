@@ -25,13 +25,13 @@ struct ShownArrays {
 
 /// The particles of a run at a moment, where they live. Nothing is copied or predicted before it is asked for, and then
 /// in pieces of any size. Always in the order of the input, so that what is made of them does not depend on their order
-/// in memory. Good until the run goes on.
+/// in memory. Valid until the next step.
 class PERGOLA_API ShownParticles {
  public:
   virtual ~ShownParticles() = default;
   virtual const Device& device() const = 0;
   virtual std::int64_t count() const = 0;
-  /// Particles first … first + n − 1 to `to`, which has room for n. Does not wait.
+  /// Particles first … first + n − 1 to `to`, arrays of n. Does not wait.
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const = 0;
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const = 0;
   /// The particles places[0] < … < places[n − 1] of the input, which the device reads. Does not wait.
@@ -97,11 +97,11 @@ PERGOLA_API ParticleCensus census_of(const ShownParticles& shown);
 /// All of them at once.
 PERGOLA_API Particles fetch(const ShownParticles& shown);
 
-/// Particles of the host, brought to a device as they are.
+/// Particles of the host, copied to a device as they are.
 PERGOLA_API std::unique_ptr<ShownParticles> show_particles(const Device& device, const Particles& particles);
 
-/// The particles of a run where they live, lent between two steps: arrays on the device of the run, in the order of
-/// memory and in the numbers of the run. Places and velocities may be changed; masses, species and ids may not.
+/// The particles of a run where they live, borrowed between two steps: arrays on the device of the run, in the order of
+/// memory and in the precision of the run. Places and velocities may be changed; masses, species and ids may not.
 struct LentParticles {
   Device device;
   double time = 0;  // of the places and the velocities
