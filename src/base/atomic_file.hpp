@@ -1,4 +1,8 @@
 #pragma once
+// Files that appear whole or not at all, and those that must not outlive the process.
+//
+// `AtomicFile` writes beside the name, syncs and renames. `PassingFile` is an entry in the list of files without a name
+// yet, or of locks. If the process ends early, `PassingFile::remove_all()` removes them.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

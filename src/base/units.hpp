@@ -1,4 +1,5 @@
 #pragma once
+// Units: physical constants with their units in their names, systems of units that a run can name, and units as text.
 #include <optional>
 #include <string>
 #include <string_view>

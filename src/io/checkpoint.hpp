@@ -1,4 +1,11 @@
 #pragma once
+// Checkpoints: the whole state of a run in a file, and the folder of a run's checkpoints.
+//
+// A checkpoint is a text (JSON) that describes it and named blocks of bytes. checkpoint_table.hpp has the layout,
+// checkpoint_writer.hpp and checkpoint_reader.hpp write and read one in pieces. With several ranks a checkpoint is a
+// set: each rank writes a part, and rank 0, last, the file that names the parts. What always holds: every byte is under
+// a checksum; a file has its name only when it is complete; a reader takes the newest whole checkpoint and reports the
+// damaged ones; a set can be read with any number of ranks.
 #include <cstdint>
 #include <filesystem>
 #include <functional>

@@ -1,4 +1,9 @@
 #pragma once
+// Reads checkpoints in pieces.
+//
+// A block is stored in segments of 4 MiB, each with a checksum. A piece that covers whole segments is read into place
+// and checked on all threads. The segment that a piece ends in is kept, because the next piece begins there. In a set
+// the fields per particle come from the parts, of which one is open at a time.
 #include <cstdint>
 #include <filesystem>
 #include <map>

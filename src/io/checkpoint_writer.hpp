@@ -1,4 +1,10 @@
 #pragma once
+// Writes checkpoints in pieces.
+//
+// The sizes of all blocks are known first, so the places in the file are fixed and the disk space is reserved. Then the
+// bytes come in order: one thread writes them while others form the checksums of their segments. The table at the front
+// is written last, before the file gets its name.
+// `queue_checkpoint` copies a state piece by piece for a `WriteQueue`, so that the steps of the run go on.
 #include <cstdint>
 #include <filesystem>
 #include <functional>

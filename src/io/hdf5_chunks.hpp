@@ -1,4 +1,9 @@
 #pragma once
+// Chunks of HDF5 datasets on several threads.
+//
+// The HDF5 library is not thread-safe, and its checksum is slow. So one thread takes raw chunks from the library, a
+// batch at a time; then all threads form the checksums and convert the columns. If a chunk is not as Pergola writes it,
+// the library reads the rows, and reports damage in its own words.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,14 @@
 #pragma once
+// HDF5 files: handles that close themselves, attributes, datasets, whole arrays and texts.
+//
+// `File` opens a file for reading or writes a new one, with checksums (Fletcher-32) on every chunk and on the metadata.
+// hdf5_file.cpp has attributes and tables of rows, which snapshots use; hdf5_arrays.cpp has whole arrays of one to
+// three dimensions and texts, which openPMD files and tables use. What always holds: every call of the library is made
+// under `QuietLibrary`; no object records the time when it was made, so that the same contents are the same bytes; a
+// size is checked against the file before memory is taken for it.
 #include <hdf5.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -9,6 +17,9 @@
 #include <vector>
 
 namespace pergola::hdf5 {
+
+/// The first bytes of an HDF5 file, or of its part after a user block.
+inline constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 /// An HDF5 identifier that is closed with its owner.
 class Handle {

@@ -79,7 +79,7 @@ void whatever_it_says(const Body& body) {
 }  // namespace
 
 bool hdf5_without_checksums(const std::filesystem::path& path) {
-  constexpr std::array<unsigned char, 8> mark{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr auto& mark = hdf5::signature;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe can be read only once
   std::array<char, mark.size() + 1> begin{};

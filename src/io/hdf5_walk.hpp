@@ -1,4 +1,5 @@
 #pragma once
+// HDF5 files that may crash the library, and the check of all bytes of a file. For parts that do not see <hdf5.h>.
 #include <filesystem>
 
 #include "base/host_device.hpp"

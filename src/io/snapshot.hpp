@@ -1,4 +1,10 @@
 #pragma once
+// Snapshots: particles at one time in one or several files, read and written as a whole or in pieces.
+//
+// Reading finds the format from the contents, writing from the name (snapshot_formats.hpp has the table of formats).
+// `SnapshotSource` reads any range of particles; `SnapshotWriter` (snapshot_writer.hpp) takes them piece by piece.
+// What always holds: the order of particles within a species is that of the input; a file is found under its name only
+// when it is complete; every size in a file is checked before memory is taken for it.
 #include <array>
 #include <cstdint>
 #include <filesystem>

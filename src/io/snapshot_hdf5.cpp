@@ -517,12 +517,11 @@ class Hdf5Writer final : public SnapshotWriter {
 };
 
 bool is_hdf5_file(const InputFile& file) {
-  constexpr unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   // A user block of 512, 1024, … bytes may stand before the signature.
   for (std::int64_t offset = 0; offset + 8 <= file.size(); offset = offset == 0 ? 512 : 2 * offset) {
-    unsigned char bytes[8];
-    file.read(offset, bytes, sizeof bytes);
-    if (std::memcmp(bytes, signature, sizeof bytes) == 0) return true;
+    auto bytes = hdf5::signature;
+    file.read(offset, bytes.data(), bytes.size());
+    if (bytes == hdf5::signature) return true;
   }
   return false;
 }

@@ -1,4 +1,10 @@
 #pragma once
+// Writes snapshots in pieces.
+//
+// `make_snapshot_writer` makes the writer of a format, or one for a set of files that shares the particles of each
+// species among them. A writer gets the counts first (`SnapshotContents`), so that every array has its place; then
+// pieces come in the order of the input. `complete()` ends the file, `commit()` gives it its name; a set gets that of
+// its first file last.
 #include <array>
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,6 @@
 #pragma once
+// Small HDF5 files of Pergola's own: tables of named columns, and the spectrum of a plasma's waves. Both carry a format
+// name, appear whole, and are written by one process.
 #include <complex>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,6 @@
 #pragma once
+// Writing on a second thread. A run copies a piece and hands it over; `push` waits if the bytes that wait reach a
+// bound, so that slow disks slow the run and do not fill memory.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>

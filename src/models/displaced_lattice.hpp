@@ -1,4 +1,8 @@
 #pragma once
+// A lattice displaced by Gaussian waves on CUDA devices, by one process or by ranks in slabs.
+//
+// Ranks work on slabs of whole planes, but own shares of equal numbers of particles. `LatticeCuts` says which particles
+// of a slab another rank owns; these few change ranks at the end.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

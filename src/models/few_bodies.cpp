@@ -1,3 +1,5 @@
+// Models of two to six bodies: a Kepler orbit, the figure eight, Burrau's problem, Lagrange's triangle, six random
+// bodies. Energies that are known in closed form are the expectations of a run.
 #include <array>
 #include <cmath>
 #include <numbers>

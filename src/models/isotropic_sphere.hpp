@@ -1,4 +1,9 @@
 #pragma once
+// Spheres in equilibrium with isotropic velocities.
+//
+// A sphere is given in knots of rising radius: mass within, depth of the potential, and the distribution function f, by
+// a formula (Hernquist, King) or by Eddington's inversion of a density. A star's radius comes from the mass between
+// knots; its speed by rejection from v² f at its depth. The bound for the rejection is found knot by knot.
 #include <cstddef>
 #include <functional>
 #include <vector>

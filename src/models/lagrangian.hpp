@@ -1,4 +1,9 @@
 #pragma once
+// Displacements of a lattice by Gaussian waves, up to third order of perturbation theory, on the CPU.
+//
+// `WaveCube` holds the waves in slabs over the ranks and transforms them to places, component by component. The higher
+// orders need products of the derivatives of lower potentials, which are taken at the places of the lattice.
+// What always holds: the bits depend neither on the number of threads nor on that of ranks.
 #include <array>
 #include <complex>
 #include <cstdint>

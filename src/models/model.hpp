@@ -1,4 +1,9 @@
 #pragma once
+// Models by name: what there is, which options they take, and what is known of them.
+//
+// A model is an entry (model_entry.hpp) in the registry of model.cpp. These functions check the options, fill in the
+// defaults and ask the entry. An unknown name or option is an Error(input) with the nearest valid one.
+// What always holds: the same options give the same bits on any number of threads and ranks.
 #include <array>
 #include <cstdint>
 #include <map>

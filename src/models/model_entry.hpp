@@ -1,4 +1,9 @@
 #pragma once
+// What a model says of itself, and what it gets to know.
+//
+// A new model is a function that returns a `ModelEntry`. It needs `info` and either `make` (all particles at once) or
+// `drawn` (one by one, then pieces and ranks come for free). The other members are null unless the model has an answer.
+// `ModelInput` gives it checked options with the defaults filled in, the seed and the number of threads.
 #include <array>
 #include <cstdint>
 #include <memory>

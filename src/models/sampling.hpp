@@ -1,4 +1,9 @@
 #pragma once
+// How particles are drawn: random directions and normal numbers, models drawn one by one, and sums in a fixed order.
+//
+// Particle i gets the random numbers of (seed, stream, i) and no others, so that any thread, rank or piece makes the
+// same particle. The centre of mass is found by sums over fixed chunks, added in the order of the chunks; ranks that
+// make a model together each sum their chunks and share them.
 #include <array>
 #include <cstdint>
 #include <functional>

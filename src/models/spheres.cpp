@@ -1,3 +1,6 @@
+// Models whose particles are drawn one by one: the spheres of Plummer, Hernquist, Navarro, Frenk & White, and King in
+// equilibrium, an even sphere of any virial ratio, and a cube. Formulas are in physics/, the drawing of stars from
+// knots in isotropic_sphere.hpp.
 #include <fmt/core.h>
 
 #include <algorithm>

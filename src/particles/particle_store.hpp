@@ -1,4 +1,9 @@
 #pragma once
+// Particles on the device of a run, as a list of named fields.
+//
+// `FieldList` knows all fields: it takes their memory, saves and restores them in the order of the input, and says
+// which travel with a particle to another rank. `ParticleStore` adds ids, species, masses, positions and velocities,
+// and takes them from a source: made on the device if the source can do that, else read in pieces and copied.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,4 +1,9 @@
 #pragma once
+// Views of the particles of a run between two steps.
+//
+// `ShownParticles` gives them in pieces, in the order of the input, predicted to the time that is shown; outputs use
+// it. `LentParticles` is the arrays of the store themselves, for readers and writers outside of the library. A view is
+// valid until the next step. Nothing is copied or predicted before a piece is asked for.
 #include <array>
 #include <cstdint>
 #include <memory>
