@@ -51,14 +51,14 @@ struct ModelEntry {
   std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;
   std::optional<CosmologicalStart> (*cosmology)(const ModelInput& input) = nullptr;  // null: space does not expand
   std::string (*remark)(const ModelInput& input) = nullptr;                          // null: nothing to say
-  std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;  // null: none are drawn (models/waves.hpp)
+  std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;             // null: none are drawn
   /// On a device that can make them, for these options; null, or null for these: only make() knows.
   std::unique_ptr<DeviceSource> (*on_device)(const ModelInput& input, const Device& device) = nullptr;
   /// Where ranks can make it together: a rank's share (comm/shares.hpp), of which make() gives all, and the mass of
   /// all. Null: only make() knows.
   Particles (*share)(const ModelInput& input, const std::shared_ptr<Communicator>& ranks) = nullptr;
   double (*total_mass)(const ModelInput& input) = nullptr;
-  int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice (models/lattice.hpp)
+  int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice
 };
 
 /// The energy −G M²/(4 r_v) of a sphere in equilibrium with the options `mass` and `virial_radius`, and what a run of
