@@ -1,4 +1,13 @@
 #include "analysis/centers.hpp"
+#include "analysis/radii.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "comm/collectives.hpp"
+#include "domain/gather_particles.hpp"
+#include "gravity/solver_entry.hpp"
+#include "gravity/spread_failure.hpp"
+#include "particles/box.hpp"
 
 #include <fmt/format.h>
 
@@ -8,15 +17,6 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/radii.hpp"
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "comm/agreement.hpp"
-#include "comm/collectives.hpp"
-#include "domain/gather_particles.hpp"
-#include "gravity/solver_entry.hpp"
-#include "gravity/spread_failure.hpp"
-#include "particles/separation.hpp"
 
 namespace pergola {
 

@@ -7,7 +7,7 @@
 #include "analysis/ewald_terms.hpp"
 #include "device/parallel.hpp"
 #include "gravity/pair_laws.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "physics/ewald.hpp"
 
 namespace pergola {

@@ -4,7 +4,7 @@
 #include "device/buffer.hpp"
 #include "device/chunk_sums.cuh"
 #include "gravity/pair_laws.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "physics/ewald.hpp"
 #include "physics/pair_laws.hpp"
 

@@ -9,7 +9,6 @@
 #include "device/device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
-#include "particles/separation.hpp"
 
 // Friends of friends by cells, the bodies of its loops: one for CPU and CUDA. Key: a whole number that holds the number
 // of a cell.

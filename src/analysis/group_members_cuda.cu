@@ -1,5 +1,5 @@
 #include "analysis/groups_cuda.cuh"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 
 namespace pergola {
 

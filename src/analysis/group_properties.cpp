@@ -11,7 +11,7 @@
 #include "analysis/neighbourhood.hpp"
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "physics/halo.hpp"
 #include "physics/profiles.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "analysis/coarse_cells.hpp"
 #include "analysis/groups_cuda.cuh"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 
 // What spheres hold: particles within a radius are found by coarse cells, brought into the order of their distances (of
 // equal ones by rising id), and added up one after the other.

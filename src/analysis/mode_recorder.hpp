@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 
 namespace pergola {
 

@@ -8,7 +8,7 @@
 
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "physics/profiles.hpp"
 
 namespace pergola {

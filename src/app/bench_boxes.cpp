@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "device/parallel.hpp"
 #include "io/snapshot.hpp"
 #include "models/model.hpp"

@@ -2,24 +2,21 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <map>
+#include <string>
+#include <vector>
 
 #include "app/command.hpp"
 #include "app/wait_line.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "io/snapshot_source.hpp"
+#include "io/snapshot.hpp"
+#include "io/snapshot_formats.hpp"
 #include "io/snapshot_writer.hpp"
 
 namespace pergola::app {
 
 namespace {
-
-const std::map<std::string, SnapshotFormat> formats{{"hdf5", SnapshotFormat::hdf5},
-                                                    {"gadget1", SnapshotFormat::gadget1},
-                                                    {"gadget2", SnapshotFormat::gadget2},
-                                                    {"csv", SnapshotFormat::csv}};
 
 struct ConvertOptions {
   std::string input, output, format = "auto";
@@ -27,29 +24,36 @@ struct ConvertOptions {
   int files = 1;
 };
 
-std::string format_name(SnapshotFormat format) {
-  for (const auto& [name, value] : formats)
-    if (value == format) return name;
-  return "";
+/// The names of the formats that can do something.
+template <class Can>
+std::vector<std::string> formats_that(const Can& can) {
+  std::vector<std::string> names;
+  for (const auto& entry : snapshot_formats())
+    if (can(entry)) names.push_back(entry.name);
+  return names;
 }
 
-/// As asked; else that of the input, and single in GADGET binary files, where other programs expect it. Text has no
-/// width: it holds the very numbers of the input.
-bool in_single(const ConvertOptions& options, SnapshotFormat format, const SnapshotHeader& input) {
-  if (options.single || options.full) return options.single;
-  return is_binary(format) || (input.single_precision && format != SnapshotFormat::csv);
+/// Which format `auto` takes for which suffix: ".hdf5 .h5 is hdf5, …".
+std::string suffixes_help() {
+  std::vector<std::string> texts;
+  for (const auto& entry : snapshot_formats()) {
+    std::vector<std::string> suffixes = entry.suffixes;
+    const bool or_none = std::erase(suffixes, "") > 0;
+    texts.push_back(
+        fmt::format("{}{} is {}", fmt::join(suffixes, " "), or_none ? ", a number or none" : "", entry.name));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 /// What is in the input and will not be in the output.
-std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, SnapshotFormat format) {
+std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, const SnapshotFormatEntry& format) {
   std::vector<std::string> names = input.not_carried;
   const SnapshotHeader& header = input.header;
-  if (potential && (format == SnapshotFormat::gadget1 || format == SnapshotFormat::csv))
-    names.emplace_back("potentials");
+  if (potential && !format.can.potentials) names.emplace_back("potentials");
   const bool ones = header.units && header.units->length_cm == 1 && header.units->mass_g == 1 &&
                     header.units->velocity_cm_per_s == 1;  // N-body units, as files state them
-  if (header.units && !ones && is_binary(format)) names.emplace_back("units");
-  if (format != SnapshotFormat::csv) return names;
+  if (header.units && !ones && !format.can.units) names.emplace_back("units");
+  if (format.can.header) return names;
   if (header.time != 0) names.emplace_back("time");
   if (header.box_size != 0) names.emplace_back("box");
   if (header.hubble_param) names.emplace_back("cosmology");
@@ -58,18 +62,20 @@ std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, S
 
 void convert(const Context& context, const ConvertOptions& options) {
   WriteOptions write;
-  write.format = options.format == "auto" ? format_from_name(options.output) : formats.at(options.format);
+  const SnapshotFormatEntry& format = options.format == "auto" ? snapshot_format(format_from_name(options.output))
+                                                               : *find_snapshot_format(options.format);
+  write.format = format.format;
   write.big_endian = options.big_endian;
   write.threads = context.threads;
   write.files = options.files;
-  const std::string format = format_name(write.format);
-  if (options.big_endian && !format.starts_with("gadget"))
+  if (options.big_endian && !format.can.byte_order)
     throw Error(ErrorKind::input,
-                fmt::format("--big-endian: {} has no byte order, expected gadget1 or gadget2", format));
+                fmt::format("--big-endian: {} has no byte order, expected {}", format.name,
+                            fmt::join(formats_that([](const auto& one) { return one.can.byte_order; }), " or ")));
   if (options.single && options.full)
     throw Error(ErrorKind::input, "--single and --double exclude each other, expected at most one of them");
-  if (options.files > 1 && write.format == SnapshotFormat::csv)
-    throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", options.files));
+  if (options.files > 1 && !format.can.sets)
+    throw Error(ErrorKind::input, fmt::format("--files: {} is one file, found {}", format.name, options.files));
   const std::vector<std::filesystem::path> outputs = files_of_snapshot(options.output, options.files);
 
   WaitLine wait(context, "convert");
@@ -77,16 +83,17 @@ void convert(const Context& context, const ConvertOptions& options) {
   SnapshotSource source(options.input, context.threads);
   const SnapshotSummary& input = source.summary();
   for (const auto& output : outputs) refuse_input_as_output("OUT", output.string(), input.files);
-  write.single_precision = in_single(options, write.format, input.header);
+  const bool asked = options.single || options.full;
+  write.single_precision = asked ? options.single : format.single_precision.value_or(input.header.single_precision);
   const SnapshotContents contents = source.check();
   wait.begins("writing " + options.output);
   WrittenFiles files(outputs);
   write_snapshot(options.output, input.header, source, contents, write);
   wait.end();
-  const std::vector<std::string> lost = dropped(input, contents.potential, write.format);
+  const std::vector<std::string> lost = dropped(input, contents.potential, format);
   if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
   if (!context.json)
-    context.remark(fmt::format("{}: {} particles as {} in {} precision{}", options.output, source.count(), format,
+    context.remark(fmt::format("{}: {} particles as {} in {} precision{}", options.output, source.count(), format.name,
                                write.single_precision ? "single" : "double",
                                options.files > 1 ? fmt::format(", {} files", options.files) : ""));
   std::uintmax_t bytes = 0;
@@ -94,7 +101,7 @@ void convert(const Context& context, const ConvertOptions& options) {
   files.print_and_keep(context, "",
                        {{"input", options.input},
                         {"output", options.output},
-                        {"format", format},
+                        {"format", format.name},
                         {"precision", write.single_precision ? "single" : "double"},
                         {"n", source.count()},
                         {"not_carried", lost},
@@ -110,11 +117,14 @@ void add_convert(Command program, Context& context) {
   command->add_option("IN", options->input, "Snapshot in any format; in several files: any one, or their common name")
       ->required();
   command->add_option("OUT", options->output, "File to write")->required();
+  std::vector<std::string> names = formats_that([](const auto&) { return true; });
+  const std::string last = names.back();
+  names.insert(names.begin(), "auto");
   command
       ->add_option("--format", options->format,
-                   "auto, hdf5, gadget1, gadget2 or csv. auto goes by the name of OUT: .hdf5 .h5 is hdf5, .csv is csv, "
-                   ".g2 .gadget2 is gadget2, .g1 .gadget1 .gadget .dat, a number or none is gadget1")
-      ->one_of({"auto", "hdf5", "gadget1", "gadget2", "csv"});
+                   fmt::format("{} or {}. auto goes by the name of OUT: {}",
+                               fmt::join(names.begin(), names.end() - 1, ", "), last, suffixes_help()))
+      ->one_of(names);
   command->add_flag("--single", options->single, "Write numbers in single precision");
   command->add_flag("--double", options->full,
                     "Write numbers in double precision. Without either: as the input, single for gadget1 and gadget2, "

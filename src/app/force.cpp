@@ -13,6 +13,7 @@
 #include "config/config.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
+#include "io/snapshot_formats.hpp"
 #include "sim/solver_box.hpp"
 
 namespace pergola::app {
@@ -89,7 +90,7 @@ RunConfig configuration(const ForceOptions& options) {
 
 void check_dump(const std::string& dump, const std::string& file) {
   refuse_input_as_output("--dump", dump, {file});
-  if (!dump.empty() && format_from_name(dump) != SnapshotFormat::hdf5)
+  if (!dump.empty() && !snapshot_format(format_from_name(dump)).can.accelerations)
     throw Error(ErrorKind::input, fmt::format("--dump: expected a name that ends in .hdf5 or .h5, found \"{}\"", dump));
 }
 

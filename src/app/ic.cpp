@@ -9,11 +9,12 @@
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "config/config.hpp"
 #include "domain/share_source.hpp"
+#include "io/snapshot_formats.hpp"
 #include "io/snapshot_writer.hpp"
 #include "io/spread_snapshot.hpp"
 #include "models/model_source.hpp"
@@ -211,9 +212,10 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   WriteOptions write;
   write.format = format_from_name(request.output);
   write.files = request.files;
-  if (request.files > 1 && write.format == SnapshotFormat::csv)
-    throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", request.files));
-  write.single_precision = is_binary(write.format) && !request.full;
+  const SnapshotFormatEntry& format = snapshot_format(write.format);
+  if (request.files > 1 && !format.can.sets)
+    throw Error(ErrorKind::input, fmt::format("--files: {} is one file, found {}", format.name, request.files));
+  write.single_precision = format.single_precision.value_or(false) && !request.full;
   write.threads = context.threads;
   std::optional<Device> device;
   if (context.device_given) device = context.open_device();

@@ -11,6 +11,7 @@
 #include "io/checkpoint.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
+#include "io/snapshot_formats.hpp"
 
 namespace pergola::app {
 
@@ -52,7 +53,10 @@ Report make_report(const std::string& file) {
   return report;
 }
 
-bool is_gadget(const SnapshotHeader& header) { return header.format.starts_with("gadget"); }
+bool has_byte_order(const SnapshotHeader& header) {
+  const SnapshotFormatEntry* const format = find_snapshot_format(header.format);  // null: a dialect, as that of SWIFT
+  return format && format->can.byte_order;
+}
 const char* byte_order(const SnapshotHeader& header) { return header.byte_swapped ? "big" : "little"; }
 const char* precision(const SnapshotHeader& header) { return header.single_precision ? "single" : "double"; }
 
@@ -73,7 +77,7 @@ json report_json(const Report& report) {
   return {{"file", report.file},
           {"format", header.format},
           {"files", header.files},
-          {"byte_order", is_gadget(header) ? json(byte_order(header)) : json()},
+          {"byte_order", has_byte_order(header) ? json(byte_order(header)) : json()},
           {"precision", precision(header)},
           {"time", header.time},
           {"redshift", header.redshift},
@@ -96,7 +100,7 @@ std::string report_text(const Report& report) {
   const auto& header = report.header;
   std::string text = line("file", report.file);
   text += line("format", fmt::format("{}, {} precision{}{}", header.format, precision(header),
-                                     is_gadget(header) ? fmt::format(", {}-endian", byte_order(header)) : "",
+                                     has_byte_order(header) ? fmt::format(", {}-endian", byte_order(header)) : "",
                                      header.files > 1 ? fmt::format(", {} files", header.files) : ""));
   const bool universe = is_cosmological(header);
   text += line("time", to_text(header.time) + (universe ? ", the scale factor" : ""));

@@ -1,4 +1,12 @@
 #include "app/info_run.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "device/device.hpp"
+#include "io/checkpoint.hpp"
+#include "io/checkpoint_reader.hpp"
+#include "io/hdf5_walk.hpp"
+#include "io/openpmd.hpp"
+#include "io/snapshot.hpp"
 
 #include <fmt/core.h>
 
@@ -10,14 +18,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "device/device.hpp"
-#include "io/checkpoint_folder.hpp"
-#include "io/checkpoint_reader.hpp"
-#include "io/hdf5_verify.hpp"
-#include "io/openpmd.hpp"
-#include "io/snapshot_source.hpp"
 
 namespace pergola::app {
 

@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "comm/agreement.hpp"
 #include "io/snapshot.hpp"
+#include "io/snapshot_formats.hpp"
 #include "models/merge.hpp"
 
 namespace pergola::app {
@@ -55,7 +56,7 @@ void merge(const Context& context, Request request) {
   check_output_file(request.output, request.overwrite);
   WriteOptions write;
   write.format = format_from_name(request.output);
-  write.single_precision = is_binary(write.format) && !request.full;
+  write.single_precision = snapshot_format(write.format).single_precision.value_or(false) && !request.full;
   write.threads = context.threads;
   if (context.device_given) context.open_device();
   Snapshot first = read_system(request.first), second = read_system(request.second);

@@ -9,7 +9,7 @@
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "io/spectrum_file.hpp"
+#include "io/table_file.hpp"
 #include "picture/plasma_plots.hpp"
 #include "picture/run_plots.hpp"
 #include "sim/unit_text.hpp"

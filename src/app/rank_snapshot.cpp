@@ -3,7 +3,7 @@
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "domain/spread_ids.hpp"
-#include "io/snapshot_source.hpp"
+#include "io/snapshot.hpp"
 #include "particles/particle_check.hpp"
 
 namespace pergola::app {

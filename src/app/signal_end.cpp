@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "base/passing_file.hpp"
 
 namespace pergola::app {
 

@@ -1,4 +1,5 @@
-#include "app/usage.hpp"
+#include "app/command.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +7,6 @@
 #include <cmath>
 #include <optional>
 
-#include "app/options.hpp"
-#include "base/count.hpp"
-#include "base/text.hpp"
 
 namespace pergola::app {
 

@@ -9,7 +9,7 @@
 #include "app/run_json.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
-#include "io/snapshot_source.hpp"
+#include "io/snapshot.hpp"
 #include "outputs/output.hpp"
 #include "picture/run_log.hpp"
 #include "sim/plasma_curves.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/passing_file.hpp"
+#include "base/atomic_file.hpp"
 
 namespace pergola::app {
 

@@ -6,7 +6,7 @@
 
 namespace pergola {
 
-/// What went wrong, by who has to act. The values are the exit codes of the command line.
+/// What went wrong, by the party that has to act. The values are the exit codes of the command line.
 enum class ErrorKind : int {
   numerics = 1,      // the run failed: NaN, collision, step too small
   input = 2,         // bad usage, configuration or input file

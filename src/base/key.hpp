@@ -1,4 +1,9 @@
 #pragma once
+// Configuration keys as parts declare them.
+//
+// A part lists its keys, each with its name, help, range and place in the part's options. The configuration reads,
+// checks, writes and explains them from this list, so that a key is written once. The helpers below make keys for
+// numbers, whole numbers, words, switches and enums.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -4,15 +4,56 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "base/state_blocks.hpp"
+#include "base/error.hpp"
 
 namespace pergola {
+
+/// Named arrays of plain values: what a part of a simulation puts into a checkpoint and takes out of it again, bit for
+/// bit.
+class StateBlocks {
+ public:
+  template <class T>
+  void put(const std::string& name, const std::vector<T>& values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+    blocks_[name].assign(bytes, bytes + values.size() * sizeof(T));
+  }
+  template <class T>
+  void put_value(const std::string& name, T value) {
+    put(name, std::vector<T>{value});
+  }
+
+  /// Throws Error(input) when the block is missing or not `count` values long.
+  template <class T>
+  std::vector<T> get(const std::string& name, std::size_t count) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto found = blocks_.find(name);
+    if (found == blocks_.end()) throw Error(ErrorKind::input, "checkpoint: block " + name + " is missing");
+    if (found->second.size() != count * sizeof(T))
+      throw Error(ErrorKind::input, "checkpoint: block " + name + " has " + std::to_string(found->second.size()) +
+                                        " bytes, expected " + std::to_string(count * sizeof(T)));
+    std::vector<T> values(count);
+    if (count > 0) std::memcpy(values.data(), found->second.data(), found->second.size());
+    return values;
+  }
+  template <class T>
+  T get_value(const std::string& name) const {
+    return get<T>(name, 1)[0];
+  }
+
+  std::map<std::string, std::vector<std::byte>>& blocks() { return blocks_; }
+  const std::map<std::string, std::vector<std::byte>>& blocks() const { return blocks_; }
+
+ private:
+  std::map<std::string, std::vector<std::byte>> blocks_;
+};
 
 /// One named array of a state that can be copied out in pieces.
 struct StateRange {
@@ -27,9 +68,10 @@ struct StateRange {
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count) * value_bytes; }
 };
 
-/// What a part of a simulation puts into a checkpoint, as named ranges in the order of their names: a writer copies
-/// them piece by piece, and nobody needs a second copy of everything. Ranges refer to the living state: they are good
-/// until it changes. The names and bytes are those of StateBlocks.
+/// What a part of a simulation puts into a checkpoint, as named ranges in the order of their names.
+///
+/// A writer copies the ranges piece by piece, so that no second copy of the state is needed. Ranges refer to the living
+/// state and are valid until it changes. Names and bytes are those of StateBlocks.
 class StateSource {
  public:
   /// `copy` is called while the source is used.
@@ -54,7 +96,7 @@ class StateSource {
                 if (n > 0) std::memcpy(to, kept->data() + first, static_cast<std::size_t>(n) * sizeof(T));
               });
   }
-  /// A rank's share of so many values of all ranks.
+  /// A rank's share of `total` values of all ranks.
   template <class T>
   void put_share(const std::string& name, std::vector<T> values, std::int64_t total) {
     put(name, std::move(values));
@@ -87,8 +129,7 @@ class StateSource {
   std::vector<StateRange> ranges_;
 };
 
-/// Where a saved state is taken up from, in pieces: a checkpoint file, or blocks in memory. Messages as those of
-/// StateBlocks.
+/// Reads a saved state in pieces, from a checkpoint file or from blocks in memory. Messages as those of StateBlocks.
 class StateInput {
  public:
   virtual ~StateInput() = default;
@@ -120,7 +161,7 @@ class StateInput {
   T get_value(const std::string& name) {
     return get<T>(name, 1)[0];
   }
-  /// All of it, for those who cannot do with pieces.
+  /// All blocks, for readers that need them as a whole.
   StateBlocks blocks() {
     StateBlocks all;
     for (const std::string& name : names()) {
@@ -132,7 +173,7 @@ class StateInput {
   }
 };
 
-/// Blocks in memory, which somebody else keeps.
+/// Blocks in memory, which the caller keeps.
 class BlocksInput final : public StateInput {
  public:
   explicit BlocksInput(const StateBlocks& blocks) : blocks_(blocks) {}

@@ -22,4 +22,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// "1.5 GiB", for people.
 std::string bytes_text(double bytes);
 
+/// The whole number that a text says: 262144, 2.5e5, 64^3. Nothing if the text is no whole number, or a power or real
+/// above 2^53.
+std::optional<std::int64_t> parse_count(std::string_view text);
+
 }  // namespace pergola

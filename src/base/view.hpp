@@ -5,7 +5,7 @@
 
 namespace pergola {
 
-/// A range of values that somebody else owns; usable in a kernel. Counts are 64-bit everywhere.
+/// A range of values that another object owns; usable in a kernel. Counts are 64-bit everywhere.
 template <class T>
 class View {
  public:

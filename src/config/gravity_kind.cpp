@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "config/keys.hpp"
 #include "config/kind.hpp"
 #include "config/output_counts.hpp"

@@ -1,4 +1,10 @@
 #include "config/keys.hpp"
+#include "base/text.hpp"
+#include "base/error.hpp"
+#include "config/config.hpp"
+#include "gravity/pair_laws.hpp"
+#include "gravity/solver_entry.hpp"
+#include "time/integrator_entry.hpp"
 
 #include <fmt/format.h>
 
@@ -7,14 +13,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/count.hpp"
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "config/key_kinds.hpp"
-#include "config/registered_keys.hpp"
-#include "gravity/pair_laws.hpp"
-#include "gravity/solver_entry.hpp"
-#include "time/integrator_entry.hpp"
 
 namespace pergola {
 

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "config/config.hpp"
 #include "config/key_kinds.hpp"
 #include "config/kind.hpp"

@@ -4,7 +4,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -12,29 +12,18 @@ namespace pergola {
 /// it is such a share.
 class ShareSource final : public DeviceSource {
  public:
-  ShareSource(ParticleSource& all, std::int64_t first, std::int64_t count)
-      : all_(all), made_(dynamic_cast<DeviceSource*>(&all)), first_(first), count_(count) {}
+  ShareSource(ParticleSource& all, std::int64_t first, std::int64_t count) : all_(all), first_(first), count_(count) {}
   std::int64_t count() const override { return count_; }
   void read(std::int64_t first, std::int64_t n, Particles& to) override { all_.read(first_ + first, n, to); }
   std::string name() const override { return all_.name(); }
-  bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return made_ && made_->put_share(device, factor, to);
-  }
-  bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return made_ && made_->put_share(device, factor, to);
+  bool put(const Device& device, double factor, const AnyDeviceArrays& to, Portion) override {
+    DeviceSource* const made = all_.device_source();
+    return made && made->put(device, factor, to, Portion::share);
   }
 
  private:
   ParticleSource& all_;
-  DeviceSource* made_;  // null: it comes in pieces only
   std::int64_t first_, count_;
-};
-
-/// A source that keeps what it has made: once a rank has taken its share that may go, before forces take their memory.
-class PassingSource {
- public:
-  virtual ~PassingSource() = default;
-  virtual void let_go() = 0;
 };
 
 /// Calls take(source) with the share of this rank (comm/shares.hpp), which is read nowhere else; without ranks with
@@ -45,7 +34,7 @@ void take_share(ParticleSource& particles, const Communicator* ranks, const Take
   const Shares shares{particles.count(), ranks->size()};
   ShareSource own(particles, shares.first(ranks->rank()), shares.count(ranks->rank()));
   take(own);
-  if (auto* const passing = dynamic_cast<PassingSource*>(&particles)) passing->let_go();
+  particles.let_go();  // before the forces take their memory
 }
 
 }  // namespace pergola

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "gravity/mesh.hpp"
 #include "mesh/grid.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -108,8 +108,7 @@ void require_inside(const MeshOptions& mesh, const Particles& particles) {
 
 /// Whether a periodic box is known to hold all particles without a look at them.
 bool fills(const ParticleSource& particles, const Box& box) {
-  const auto* made = dynamic_cast<const DeviceSource*>(&particles);
-  const double side = made ? made->box_side() : 0;
+  const double side = particles.box_side();
   return side > 0 && box.periodic() && box.corner.x == 0 && box.corner.y == 0 && box.corner.z == 0 &&
          box.side.x == side && box.side.y == side && box.side.z == side;
 }

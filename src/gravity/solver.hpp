@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/host_device.hpp"
 #include "base/key.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/external.hpp"

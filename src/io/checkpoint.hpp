@@ -1,4 +1,11 @@
 #pragma once
+// Checkpoints: the whole state of a run in a file, and the folder of a run's checkpoints.
+//
+// A checkpoint is a text (JSON) that describes it and named blocks of bytes. checkpoint_table.hpp has the layout,
+// checkpoint_writer.hpp and checkpoint_reader.hpp write and read one in pieces. With several ranks a checkpoint is a
+// set: each rank writes a part, and rank 0, last, the file that names the parts. What always holds: every byte is under
+// a checksum; a file has its name only when it is complete; a reader takes the newest whole checkpoint and reports the
+// damaged ones; a set can be read with any number of ranks.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -7,7 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 
 namespace pergola {
 
@@ -55,6 +62,14 @@ PERGOLA_API std::optional<Checkpoint> read_newest_checkpoint(const std::filesyst
 /// reads one in pieces.
 Checkpoint read_checkpoint(const std::filesystem::path& path, int threads = 1);
 
+/// One part of a checkpoint in several files (a set). Each part has the values of a range of the particles. One more
+/// file names the parts and holds everything else; it is written last. CheckpointReader reads a set like one file, so a
+/// run may resume with another number of ranks. The layout is in io/checkpoint_table.hpp.
+struct CheckpointPart {
+  std::int64_t count = 0;          // particles
+  std::uint64_t end_checksum = 0;  // at the end of its table
+};
+
 /// Whether the file starts like a checkpoint.
 bool is_checkpoint(const std::filesystem::path& path);
 
@@ -69,5 +84,28 @@ struct CheckpointSummary {
   std::vector<Block> blocks;
 };
 CheckpointSummary inspect_checkpoint(const std::filesystem::path& path);
+
+}  // namespace pergola
+
+namespace pergola {
+
+struct NumberedCheckpoint {
+  std::uint64_t number;
+  std::filesystem::path path;
+};
+
+/// checkpoint_000012.pgc and the like, newest first; empty if there is no such directory.
+std::vector<NumberedCheckpoint> list_checkpoints(const std::filesystem::path& directory);
+
+/// What the next checkpoint of a directory is called. Makes the directory.
+std::filesystem::path next_checkpoint(const std::filesystem::path& directory);
+/// A part of a set: checkpoint_000012.part_00003.pgp of checkpoint_000012.pgc.
+std::filesystem::path checkpoint_part(const std::filesystem::path& first, std::int64_t part);
+/// The file and the existing files of its parts.
+std::vector<std::filesystem::path> checkpoint_files(const std::filesystem::path& first);
+
+/// Keeps `newest` and the `kept` − 1 newest other checkpoints, complete ones first. Removes the rest with their parts,
+/// and what a killed process left.
+void remove_old_checkpoints(const std::filesystem::path& directory, const std::filesystem::path& newest, int kept);
 
 }  // namespace pergola

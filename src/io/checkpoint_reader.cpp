@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/parallel.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint.hpp"
 
 namespace pergola {
 

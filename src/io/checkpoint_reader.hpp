@@ -1,4 +1,9 @@
 #pragma once
+// Reads checkpoints in pieces.
+//
+// A block is stored in segments of 4 MiB, each with a checksum. A piece that covers whole segments is read into place
+// and checked on all threads. The segment that a piece ends in is kept, because the next piece begins there. In a set
+// the fields per particle come from the parts, of which one is open at a time.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -7,13 +12,13 @@
 #include <vector>
 
 #include "base/state_source.hpp"
-#include "io/checkpoint_set.hpp"
+#include "io/checkpoint.hpp"
 #include "io/checkpoint_table.hpp"
 #include "io/input_file.hpp"
 
 namespace pergola {
 
-/// Reads a checkpoint in pieces: one file, or a set of them (io/checkpoint_set.hpp). Every byte that it gives has been
+/// Reads a checkpoint in pieces: one file, or a set of them (CheckpointPart). Every byte that it gives has been
 /// checked. Throws OtherVersion where the format is another one, Error(input) on any damage and where a part of a set
 /// is missing or another one's.
 class CheckpointReader final : public StateInput {

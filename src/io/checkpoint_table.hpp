@@ -37,7 +37,7 @@ struct Table {
   std::vector<Entry> entries;
 
   std::uint64_t segment_of(const Entry& entry) const { return segment_bytes > 0 ? segment_bytes : entry.bytes; }
-  /// Makes room for the checksums and finds the offsets. Returns the size of the file.
+  /// Sizes the lists of checksums and finds the offsets. Returns the size of the file.
   std::int64_t lay_out();
   /// Everything before the blocks, of version 2 or 3. Its last 8 bytes are the checksum of the rest.
   std::string head() const;

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "device/parallel.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint.hpp"
 #include "io/checkpoint_table.hpp"
-#include "io/spares.hpp"
+#include "io/write_queue.hpp"
 
 namespace pergola {
 
@@ -64,8 +64,8 @@ void CheckpointWriter::append(const void* data, std::size_t bytes) {
   }
 }
 
-/// One thread writes while others form the checksums of whole segments. Those at both ends go on from and into other
-/// calls: theirs grow in `open`.
+/// One thread writes while others form the checksums of whole segments. The segments at both ends continue in other
+/// calls; their checksums grow in `open`.
 void CheckpointWriter::append_to_block(const char* data, std::uint64_t bytes) {
   Progress& p = *progress_;
   checkpoint::Entry& entry = p.entry();
@@ -197,6 +197,48 @@ void queue_checkpoint(WriteQueue& queue, const fs::path& directory, const std::s
     writer->reset();
     if (done) done(path);
   });
+}
+
+namespace {
+
+StateSource ranges_of(const StateSource& state, bool per_particle) {
+  StateSource some;
+  for (const StateRange& range : state.ranges())
+    if (range.per_particle == per_particle)
+      some.put_range(range.name, range.value_bytes, range.count, range.copy, per_particle);
+  return some;
+}
+
+std::uint64_t write_file_of_set(const std::filesystem::path& path, std::uint32_t version,
+                                const std::string& description, const StateSource& state,
+                                const CheckpointOptions& options) {
+  CheckpointWriter writer(CheckpointWriter::FileOfSet{path, version}, description, blocks_of(state), options.threads);
+  append_state(writer, state, options.piece_bytes);
+  return writer.commit_alone();
+}
+
+}  // namespace
+
+CheckpointPart write_checkpoint_part(const std::filesystem::path& first, std::int64_t part, const StateSource& own,
+                                     const CheckpointOptions& options) {
+  const StateSource fields = ranges_of(own, true);
+  CheckpointPart written;
+  for (const StateRange& range : fields.ranges()) written.count = range.count;
+  written.end_checksum = write_file_of_set(checkpoint_part(first, part), checkpoint::one_file,
+                                           fmt::format("part {}", part), fields, options);
+  return written;
+}
+
+void write_checkpoint_set(const std::filesystem::path& first, const std::string& description, const StateSource& state,
+                          const std::vector<CheckpointPart>& parts, const CheckpointOptions& options) {
+  StateSource rest = ranges_of(state, false);
+  std::string fields;
+  for (const StateRange& range : state.ranges())
+    if (range.per_particle) fields += fmt::format("{} {}\n", range.name, range.value_bytes);
+  rest.put(std::string(checkpoint::parts_block), parts);
+  rest.put(std::string(checkpoint::fields_block), std::vector<char>(fields.begin(), fields.end()));
+  write_file_of_set(first, checkpoint::first_of_set, description, rest, options);
+  remove_old_checkpoints(first.parent_path(), first, options.kept);
 }
 
 }  // namespace pergola

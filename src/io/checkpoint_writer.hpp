@@ -1,4 +1,10 @@
 #pragma once
+// Writes checkpoints in pieces.
+//
+// The sizes of all blocks are known first, so the places in the file are fixed and the disk space is reserved. Then the
+// bytes come in order: one thread writes them while others form the checksums of their segments. The table at the front
+// is written last, before the file gets its name.
+// `queue_checkpoint` copies a state piece by piece for a `WriteQueue`, so that the steps of the run go on.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -7,22 +13,23 @@
 #include <vector>
 
 #include "base/atomic_file.hpp"
+#include "base/host_device.hpp"
 #include "base/state_source.hpp"
 #include "io/checkpoint.hpp"
 #include "io/write_queue.hpp"
 
 namespace pergola {
 
-/// Writes the next checkpoint of a directory in pieces, so that nobody needs all of it in memory. Calls may come from
-/// different threads, one at a time. Without commit() nothing is left behind.
+/// Writes the next checkpoint of a directory in pieces, one of them in memory at a time. Calls may come from different
+/// threads, one at a time. Without commit() nothing is left behind.
 class CheckpointWriter {
  public:
   using Block = CheckpointSummary::Block;
 
-  /// Takes the room on the disk; Error(system) where there is none. `threads` form the checksums while one writes.
+  /// Reserves the bytes on the disk; throws Error(system) if it is full. `threads` form the checksums while one writes.
   CheckpointWriter(const std::filesystem::path& directory, const std::string& description, std::vector<Block> blocks,
                    int threads = 1);
-  /// A file of a set (io/checkpoint_set.hpp), which has its name and format version.
+  /// A file of a set (CheckpointPart), which has its name and format version.
   struct FileOfSet {
     std::filesystem::path path;
     std::uint32_t version;
@@ -67,5 +74,14 @@ std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state);
 void queue_checkpoint(WriteQueue& queue, const std::filesystem::path& directory, const std::string& description,
                       const StateSource& state, const CheckpointOptions& options = {},
                       std::function<void(const std::filesystem::path&)> done = nullptr);
+
+/// Writes the ranges of `own` that have a value per particle. `first`: the name of the set, next_checkpoint().
+CheckpointPart write_checkpoint_part(const std::filesystem::path& first, std::int64_t part, const StateSource& own,
+                                     const CheckpointOptions& options = {});
+
+/// Ends a set whose parts are all written, and removes all but the `kept` newest checkpoints. From `state` it takes the
+/// ranges without a value per particle, and the names of the other ranges.
+void write_checkpoint_set(const std::filesystem::path& first, const std::string& description, const StateSource& state,
+                          const std::vector<CheckpointPart>& parts, const CheckpointOptions& options = {});
 
 }  // namespace pergola

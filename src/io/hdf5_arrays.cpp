@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "io/hdf5_file.hpp"
-#include "io/hdf5_verify.hpp"
 
 namespace pergola::hdf5 {
 
@@ -181,11 +180,3 @@ void File::write_texts(const std::string& name, const std::vector<std::string>& 
 }
 
 }  // namespace pergola::hdf5
-
-namespace pergola {
-
-bool has_snapshot_header(const std::filesystem::path& path) { return hdf5::File(path).has("Header"); }
-
-void verify_hdf5(const std::filesystem::path& path) { hdf5::File(path).read_everything(); }
-
-}  // namespace pergola

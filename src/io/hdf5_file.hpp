@@ -1,6 +1,14 @@
 #pragma once
+// HDF5 files: handles that close themselves, attributes, datasets, whole arrays and texts.
+//
+// `File` opens a file for reading or writes a new one, with checksums (Fletcher-32) on every chunk and on the metadata.
+// hdf5_file.cpp has attributes and tables of rows, which snapshots use; hdf5_arrays.cpp has whole arrays of one to
+// three dimensions and texts, which openPMD files and tables use. What always holds: every call of the library is made
+// under `QuietLibrary`; no object records the time when it was made, so that the same contents are the same bytes; a
+// size is checked against the file before memory is taken for it.
 #include <hdf5.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -9,6 +17,9 @@
 #include <vector>
 
 namespace pergola::hdf5 {
+
+/// The first bytes of an HDF5 file, or of its part after a user block.
+inline constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 /// An HDF5 identifier that is closed with its owner.
 class Handle {
@@ -63,7 +74,7 @@ struct Dataset {
   bool integer = false, is_signed = false;
   std::size_t value_bytes = 0;
   Stored stored = Stored::other;
-  std::int64_t checked_chunk_rows = 0;  // of chunks with a Fletcher-32 checksum and no other filter; 0: others
+  std::int64_t checked_chunk_rows = 0;  // of chunks with a Fletcher-32 checksum and no other filter; 0: other chunks
 };
 
 /// A whole array of numbers, the last dimension fastest.
@@ -101,7 +112,7 @@ class File {
   void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const;
   void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, std::uint64_t* values) const;
 
-  /// A whole chunk as it stands in the file, with its checksum; false where it is not there or not of this size.
+  /// A whole chunk as it stands in the file, with its checksum; false if it is missing or has another size.
   bool read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, std::size_t size) const;
 
   /// A whole dataset of one to three dimensions, the last one fastest.
@@ -159,7 +170,7 @@ class File {
     std::int64_t values = 1;
   };
   OpenArray open_array(const std::string& name) const;
-  /// Throws where a dataset of so many bytes cannot be in this file.
+  /// Throws if a dataset of this many bytes cannot be in this file.
   void check_storage(hid_t dataset, const std::string& name, const std::string& size, double bytes) const;
   void transfer(const Dataset& dataset, std::int64_t first, std::int64_t count, hid_t memory_type, void* in,
                 const void* out) const;

@@ -16,10 +16,10 @@ namespace {
 
 using hdf5::Handle;
 
-/// Larger arrays are data: they are read once, by who needs them.
+/// Larger arrays are data, which only their reader reads.
 constexpr std::size_t small_bytes = std::size_t{1} << 20;
 
-/// Bytes of so many values of a type; 0 where they are none, too many or of unknown length.
+/// Bytes of all values of a data space; 0 if there are none, too many, or if their length is unknown.
 std::size_t bytes_to_read(hid_t type, hid_t space) {
   const hssize_t values = H5Sget_simple_extent_npoints(space);
   const std::size_t size = H5Tget_size(type);
@@ -72,14 +72,14 @@ void whatever_it_says(const Body& body) {
   try {
     body();
   } catch (const Error&) {
-    // who reads the file says it
+    // the reader of the file reports it
   }
 }
 
 }  // namespace
 
 bool hdf5_without_checksums(const std::filesystem::path& path) {
-  constexpr std::array<unsigned char, 8> mark{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  constexpr auto& mark = hdf5::signature;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe can be read only once
   std::array<char, mark.size() + 1> begin{};
@@ -103,5 +103,9 @@ void walk_hdf5(const std::filesystem::path& path) {
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   if (file.ok()) H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_NATIVE, look_at_object, nullptr, H5O_INFO_BASIC);
 }
+
+bool has_snapshot_header(const std::filesystem::path& path) { return hdf5::File(path).has("Header"); }
+
+void verify_hdf5(const std::filesystem::path& path) { hdf5::File(path).read_everything(); }
 
 }  // namespace pergola

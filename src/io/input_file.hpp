@@ -1,4 +1,5 @@
 #pragma once
+// Raw bytes of a file at any place, from any thread, with errors that name the file.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,9 @@
 #pragma once
+// openPMD files of a plasma: written in pieces by one process, read as a whole.
+//
+// A file has one step: fields on the grid of the run and particles by species, in SI units by their factors. The writer
+// takes fields column by column, then particles piece by piece; beyond `particles_most` it keeps a sample by the hash
+// of the ids. The reader takes files of other programs too, as far as they are openPMD 1.x with Cartesian fields.
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -31,7 +36,7 @@ struct OpenPmdOptions {
 
 /// openPMD 1.1.0 with the extension ED-PIC, in HDF5: one file per step, written beside the name and renamed when
 /// complete. Arrays are [x][y] or [x][y][z]. A sample stands for all: its weighting is larger by as much as it is
-/// smaller. Fields and particles come in pieces, so that nobody needs all of them in memory; the file does not depend
+/// smaller. Fields and particles come in pieces, so that only a piece is in memory; the file does not depend
 /// on the sizes of the pieces. Calls may come from different threads, one at a time. Without commit() nothing is left
 /// behind. Throws Error(system) when the operating system refuses.
 class PERGOLA_API OpenPmdWriter {

@@ -1,16 +1,21 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/hdf5_file.hpp"
 #include "io/openpmd.hpp"
-#include "io/openpmd_names.hpp"
 
 namespace pergola {
 
+/// Powers of length, mass, time, current, temperature, amount and luminous intensity.
+using OpenPmdDimension = std::vector<double>;
+
+inline constexpr std::array<const char*, 3> openpmd_axes{"x", "y", "z"};
+
 /// The meshes of an openPMD file: charge density, potential and electric field, which come one after the other, each in
-/// pieces of any number of columns, so that nobody needs all of one in memory.
+/// pieces of any number of columns, so that only a piece is in memory.
 class OpenPmdMeshes {
  public:
   /// Writes what all of them have in common, into a new group. `head` and `file` live longer than this.
@@ -26,7 +31,7 @@ class OpenPmdMeshes {
     hdf5::Dataset dataset;
     PlasmaUnits::Factor unit;
     std::int64_t written = 0, waiting = 0;  // planes
-    std::vector<double> slab;               // those that wait, x slowest
+    std::vector<double> slab;               // planes not written yet, x slowest
   };
   void begin(PlasmaFieldPart part);
   void write_waiting();

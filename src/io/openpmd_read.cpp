@@ -1,3 +1,5 @@
+// Reads openPMD files, also those of other programs: axes in any order, either data order, constant components. Of a
+// file with several iterations only the first is read.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,8 +18,6 @@
 namespace pergola {
 
 namespace {
-
-constexpr std::array<unsigned char, 8> hdf5_mark{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 [[noreturn]] void refuse(const hdf5::File& file, const std::string& what) {
   throw Error(ErrorKind::input, fmt::format("{}: {}", file.path().string(), what));
@@ -203,7 +203,7 @@ bool is_openpmd(const std::filesystem::path& path) {
     std::array<unsigned char, 8> mark{};
     if (file.size() < 8) return false;
     file.read(0, mark.data(), mark.size());
-    if (mark != hdf5_mark) return false;
+    if (mark != hdf5::signature) return false;
   }
   return hdf5::File(path).has_attribute("/", "openPMD");
 }

@@ -1,23 +1,16 @@
 #include "io/snapshot.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "device/device.hpp"
+#include "io/snapshot_formats.hpp"
+#include "particles/particle_check.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <numeric>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "device/device.hpp"
-#include "io/checkpoint.hpp"
-#include "io/gadget_binary.hpp"
-#include "io/input_file.hpp"
-#include "io/snapshot_formats.hpp"
-#include "io/snapshot_source.hpp"
-#include "particles/particle_check.hpp"
 
 namespace pergola {
 
@@ -25,66 +18,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
-enum class Contents { hdf5, gadget, csv };
-
-bool is_hdf5(const InputFile& file) {
-  constexpr unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  // A user block of 512, 1024, … bytes may stand before the signature.
-  for (std::int64_t offset = 0; offset + 8 <= file.size(); offset = offset == 0 ? 512 : 2 * offset) {
-    unsigned char bytes[8];
-    file.read(offset, bytes, sizeof bytes);
-    if (std::memcmp(bytes, signature, sizeof bytes) == 0) return true;
-  }
-  return false;
+/// The suffixes that stand after the number of a file in a set; other formats have no suffix after it.
+std::vector<std::string> last_suffixes() {
+  std::vector<std::string> all;
+  for (const auto& entry : snapshot_formats())
+    if (entry.number_before_suffix) all.insert(all.end(), entry.suffixes.begin(), entry.suffixes.end());
+  return all;
 }
 
-bool is_text(const std::string& start) {
-  return std::all_of(start.begin(), start.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 || c == '\n' || c == '\r' || c == '\t';
-  });
-}
-
-Contents detect(const fs::path& path) {
-  const InputFile file(path);
-  if (file.size() == 0) throw Error(ErrorKind::input, fmt::format("{}: is empty, expected a snapshot", path.string()));
-  std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 512)), '\0');
-  file.read(0, start.data(), start.size());
-  if (is_hdf5(file)) return Contents::hdf5;
-  if (starts_like_gadget(start)) return Contents::gadget;
-  if (is_checkpoint(path))
-    throw Error(ErrorKind::input, fmt::format("{}: is a checkpoint, expected a snapshot", path.string()));
-  if (is_text(start)) return Contents::csv;
-  throw Error(ErrorKind::input,
-              fmt::format("{}: is not a snapshot in a known format (HDF5, GADGET binary 1 or 2, CSV)", path.string()));
-}
-
-std::unique_ptr<SnapshotFile> open_file(const fs::path& path) {
-  switch (detect(path)) {
-    case Contents::hdf5:
-      return open_hdf5_file(path);
-    case Contents::gadget:
-      return open_gadget_file(path);
-    case Contents::csv:
-      break;
-  }
-  return open_csv_file(path);
-}
-
-/// ".hdf5" or ".h5", after which no number stands; else nothing.
+/// Such a suffix of this name; else nothing.
 std::string last_ending(const fs::path& path) {
   const std::string extension = path.extension().string();
-  return extension == ".hdf5" || extension == ".h5" ? extension : "";
+  const auto known = last_suffixes();
+  return std::count(known.begin(), known.end(), extension) > 0 ? extension : "";
 }
 
 /// The file itself, or the first of several files when only their common name was given.
 fs::path first_file(const fs::path& path) {
   std::error_code ignored;
   if (fs::exists(path, ignored)) return path;
-  const fs::path stem = fs::path(path).replace_extension();
-  const std::string extension = path.extension().string();
-  std::vector<fs::path> candidates{path.string() + ".0.hdf5", path.string() + ".0.h5", path.string() + ".0"};
-  if (extension == ".hdf5" || extension == ".h5") candidates.emplace_back(stem.string() + ".0" + extension);
+  std::vector<fs::path> candidates;
+  for (const auto& suffix : last_suffixes()) candidates.emplace_back(path.string() + ".0" + suffix);
+  candidates.emplace_back(path.string() + ".0");
+  if (!last_ending(path).empty()) candidates.push_back(name_in_set(path, 0));
   for (const auto& candidate : candidates)
     if (fs::exists(candidate, ignored)) return candidate;
   return path;
@@ -125,7 +81,7 @@ void add_piece(SnapshotPiece& whole, const SnapshotPiece& piece, const fs::path&
 std::vector<std::unique_ptr<SnapshotFile>> open_all(const fs::path& path, SnapshotPiece& whole) {
   const fs::path first = first_file(path);
   std::vector<std::unique_ptr<SnapshotFile>> all;
-  all.push_back(open_file(first));
+  all.push_back(format_of_file(first).open(first));
   whole = all[0]->piece();
   whole.paths = {first};
   const int files = whole.header.files;
@@ -135,7 +91,7 @@ std::vector<std::unique_ptr<SnapshotFile>> open_all(const fs::path& path, Snapsh
       throw Error(ErrorKind::input, fmt::format("{}: is one of {} files of a snapshot, expected a name that ends in "
                                                 ".0 or .0.hdf5",
                                                 first.string(), files));
-    if (names->number != 0) all[0] = open_file(name_in_set(names->whole, 0));
+    if (names->number != 0) all[0] = format_of_file(name_in_set(names->whole, 0)).open(name_in_set(names->whole, 0));
     whole = all[0]->piece();
     whole.paths = {name_in_set(names->whole, 0)};
     for (int number = 1; number < files; ++number) {
@@ -144,7 +100,7 @@ std::vector<std::unique_ptr<SnapshotFile>> open_all(const fs::path& path, Snapsh
       if (!fs::exists(name, ignored))
         throw Error(ErrorKind::input,
                     fmt::format("{}: is missing, expected {} files of this snapshot", name.string(), files));
-      all.push_back(open_file(name));
+      all.push_back(format_of_file(name).open(name));
       add_piece(whole, all.back()->piece(), name);
       whole.paths.push_back(name);
     }
@@ -250,29 +206,6 @@ SnapshotSummary inspect_snapshot(const fs::path& path) {
   SnapshotPiece whole;
   open_all(path, whole);
   return summary_of(whole);
-}
-
-SnapshotFormat format_from_name(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (ending == ".hdf5" || ending == ".h5") return SnapshotFormat::hdf5;
-  if (ending == ".csv") return SnapshotFormat::csv;
-  if (ending == ".g2" || ending == ".gadget2") return SnapshotFormat::gadget2;
-  const bool number = ending.find_first_not_of("0123456789", 1) == std::string::npos;  // snapshot_005.0
-  if (ending.empty() || ending == "." || number || ending == ".g1" || ending == ".gadget1" || ending == ".gadget" ||
-      ending == ".dat")
-    return SnapshotFormat::gadget1;
-  throw Error(ErrorKind::input, fmt::format("{}: the ending {} is not known, expected .hdf5, .h5, .csv, .g2, .gadget2, "
-                                            ".g1, .gadget1, .gadget, .dat or none",
-                                            path.string(), ending));
-}
-
-float to_single(double value, const fs::path& path) {
-  if (std::abs(value) > static_cast<double>(std::numeric_limits<float>::max()))
-    throw Error(ErrorKind::input, fmt::format("{}: {:g} is too large for single precision, expected at most 3.4e38",
-                                              path.string(), value));
-  return static_cast<float>(value);
 }
 
 }  // namespace pergola

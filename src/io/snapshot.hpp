@@ -1,17 +1,25 @@
 #pragma once
+// Snapshots: particles at one time in one or several files, read and written as a whole or in pieces.
+//
+// Reading finds the format from the contents, writing from the name (snapshot_formats.hpp has the table of formats).
+// `SnapshotSource` reads any range of particles; `SnapshotWriter` (snapshot_writer.hpp) takes them piece by piece.
+// What always holds: the order of particles within a species is that of the input; a file is found under its name only
+// when it is complete; every size in a file is checked before memory is taken for it.
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
 
-/// Length, mass and velocity units of a file in cgs, where it states them.
+/// Length, mass and velocity units of a file in cgs, if it states them.
 struct FileUnits {
   double length_cm = 1, mass_g = 1, velocity_cm_per_s = 1;
 };
@@ -35,11 +43,6 @@ struct Snapshot {
 
 enum class SnapshotFormat { hdf5, gadget1, gadget2, csv };
 
-/// GADGET binary files do not say how wide their numbers are; other programs expect single precision.
-inline bool is_binary(SnapshotFormat format) {
-  return format == SnapshotFormat::gadget1 || format == SnapshotFormat::gadget2;
-}
-
 struct WriteOptions {
   SnapshotFormat format = SnapshotFormat::hdf5;
   bool single_precision = false;                      // float32 coordinates, velocities, masses and potentials
@@ -51,7 +54,7 @@ struct WriteOptions {
 
 /// Reads any snapshot that Pergola knows; the format is found from the contents. A name without the ".0" or ".0.hdf5"
 /// of a snapshot in several files, or the name of its first file, reads them all. Every size is checked before memory
-/// is taken. Throws Error(input): file, what was expected, what was found. io/snapshot_source.hpp reads one in pieces.
+/// is taken. Throws Error(input): file, what was expected, what was found. SnapshotSource reads one in pieces.
 PERGOLA_API Snapshot read_snapshot(const std::filesystem::path& path);
 
 /// The header and the particle counts only.
@@ -72,7 +75,7 @@ struct PartName {
   std::filesystem::path whole;
   int number = 0;
 };
-/// Takes such a name apart; nothing where it has no such number.
+/// Takes such a name apart; nothing if it has no such number.
 PERGOLA_API std::optional<PartName> part_name(const std::filesystem::path& path);
 
 /// Writes beside the name and renames when complete. io/snapshot_writer.hpp writes one in pieces. Throws Error(system)
@@ -83,5 +86,43 @@ PERGOLA_API void write_snapshot(const std::filesystem::path& path, const Snapsho
 /// From the ending: .hdf5 .h5 → hdf5, .csv → csv, .g2 .gadget2 → gadget2; .g1 .gadget1 .gadget .dat, a number or none →
 /// gadget1. Throws Error(input) for any other.
 PERGOLA_API SnapshotFormat format_from_name(const std::filesystem::path& path);
+
+/// What a writer must know of all particles before it gets the first.
+struct SnapshotContents {
+  std::array<std::int64_t, species_count> counts{};
+  std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes where they fit
+  bool potential = false;        // known for all particles
+  // Of a set that the file is one of: how many files it has, and their particles. By itself a file has all.
+  int files = 1;
+  std::array<std::int64_t, species_count> in_set{};
+
+  std::int64_t total() const;
+  const std::array<std::int64_t, species_count>& all() const { return files > 1 ? in_set : counts; }
+};
+
+/// The particles of a snapshot in pieces. CSV, whose lines have no known places, is kept in memory as a whole.
+/// The constructor checks headers and shapes of all files; check() checks numbers and ids.
+class PERGOLA_API SnapshotSource final : public ParticleSource {
+ public:
+  /// `path` as for read_snapshot(); threads = 0: all cores that this process may use.
+  explicit SnapshotSource(const std::filesystem::path& path, int threads = 0);
+  ~SnapshotSource() override;
+
+  const SnapshotSummary& summary() const { return summary_; }
+  int threads() const { return threads_; }
+  std::int64_t count() const override;
+  void read(std::int64_t first, std::int64_t n, Particles& to) override;
+  std::string name() const override { return name_; }
+  /// Reads everything once, a piece at a time, and throws Error(input) for numbers that are not finite, masses below 0
+  /// and ids that occur twice. What it saw is what a writer must know.
+  SnapshotContents check();
+
+ private:
+  struct Files;
+  std::string name_;
+  int threads_;
+  SnapshotSummary summary_;
+  std::unique_ptr<Files> files_;
+};
 
 }  // namespace pergola

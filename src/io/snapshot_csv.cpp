@@ -7,7 +7,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "device/parallel.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
@@ -164,10 +164,6 @@ class CsvReader {
   std::vector<std::string> columns_, units_;  // units: "[AU]", empty: none
 };
 
-}  // namespace
-
-namespace {
-
 /// Text is read as a whole: where a line begins is known only when those before it have been read.
 class CsvFile final : public SnapshotFile {
  public:
@@ -184,27 +180,14 @@ class CsvFile final : public SnapshotFile {
 
   void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int) override {
     const auto copy = [&](const auto& from, auto& into) {
-      if (!into.empty()) std::copy_n(from.begin() + first, n, into.begin() + at);
+      if (!from.empty() && !into.empty()) std::copy_n(from.begin() + first, n, into.begin() + at);
     };
-    const Particles& p = particles_;
-    copy(p.id, to.id);
-    copy(p.species, to.species);
-    copy(p.mass, to.mass);
-    copy(p.x, to.x), copy(p.y, to.y), copy(p.z, to.z);
-    copy(p.vx, to.vx), copy(p.vy, to.vy), copy(p.vz, to.vz);
+    for_each_array(copy, particles_, to);
   }
 
  private:
   Particles particles_;
 };
-
-}  // namespace
-
-std::unique_ptr<SnapshotFile> open_csv_file(const std::filesystem::path& path) {
-  return std::make_unique<CsvFile>(path);
-}
-
-namespace {
 
 constexpr std::int64_t lines_per_text = 8192;
 
@@ -260,11 +243,32 @@ class CsvWriter final : public SnapshotWriter {
   AtomicFile file_;
 };
 
+bool is_text_file(const InputFile& file) {
+  std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 512)), '\0');
+  file.read(0, start.data(), start.size());
+  return std::all_of(start.begin(), start.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 || c == '\n' || c == '\r' || c == '\t';
+  });
+}
+
 }  // namespace
 
-std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotHeader& header,
-                                                const SnapshotContents& contents, WriteOptions options) {
-  return std::make_unique<CsvWriter>(path, header, contents, std::move(options));
+SnapshotFormatEntry csv_snapshot_format() {
+  return {.format = SnapshotFormat::csv,
+          .name = "csv",
+          .title = "CSV",
+          .suffixes = {".csv"},
+          .can = {.sets = false, .potentials = false, .accelerations = false, .header = false},
+          .single_precision = false,  // text holds the very numbers
+          .recognizes = is_text_file,
+          .open = [](const std::filesystem::path& path) -> std::unique_ptr<SnapshotFile> {
+            return std::make_unique<CsvFile>(path);
+          },
+          .make_writer = [](const std::filesystem::path& path, const SnapshotHeader& header,
+                            const SnapshotContents& contents, WriteOptions options) -> std::unique_ptr<SnapshotWriter> {
+            return std::make_unique<CsvWriter>(path, header, contents, std::move(options));
+          }};
 }
 
 }  // namespace pergola

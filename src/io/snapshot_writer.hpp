@@ -1,4 +1,10 @@
 #pragma once
+// Writes snapshots in pieces.
+//
+// `make_snapshot_writer` makes the writer of a format, or one for a set of files that shares the particles of each
+// species among them. A writer gets the counts first (`SnapshotContents`), so that every array has its place; then
+// pieces come in the order of the input. `complete()` ends the file, `commit()` gives it its name; a set gets that of
+// its first file last.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -11,22 +17,10 @@
 
 namespace pergola {
 
-/// What a writer must know of all particles before the first of them comes.
-struct SnapshotContents {
-  std::array<std::int64_t, species_count> counts{};
-  std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes where they fit
-  bool potential = false;        // known for all particles
-  // Of a set that the file is one of: how many files it has, and their particles. By itself a file has all.
-  int files = 1;
-  std::array<std::int64_t, species_count> in_set{};
-
-  std::int64_t total() const;
-  const std::array<std::int64_t, species_count>& all() const { return files > 1 ? in_set : counts; }
-};
 /// Looks at all particles, a piece at a time.
 PERGOLA_API SnapshotContents contents_of(ParticleSource& source);
 
-/// Writes a snapshot in pieces, so that nobody needs all particles in memory. Calls may come from different threads,
+/// Writes a snapshot in pieces, with one piece in memory at a time. Calls may come from different threads,
 /// one at a time. The file does not depend on the sizes of the pieces. Without commit() nothing is left behind.
 class PERGOLA_API SnapshotWriter {
  public:

@@ -11,7 +11,6 @@
 
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
-#include "io/piece_rows.hpp"
 #include "io/snapshot_formats.hpp"
 
 namespace pergola {
@@ -20,9 +19,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t piece_particles = std::int64_t{1} << 18;  // that a file gets at a time
+constexpr std::int64_t delivery_particles = std::int64_t{1} << 18;  // that a file gets at a time
 
-/// What a rank has, as the others must know it.
+/// What the other ranks must know of a rank's particles.
 struct RankContents {
   SpeciesCounts counts{};
   std::uint64_t largest_id = 0;
@@ -34,19 +33,11 @@ struct PlaceRun {
   std::int64_t place = 0, count = 0;
 };
 
-/// What a rank gives to a file in one round: `count` particles, the next ones of those that go there.
+/// What a rank sends to a file in one round: its next `count` particles of that file.
 struct Delivery {
   int file = 0, rank = 0;
   std::int64_t count = 0;
 };
-
-template <class P, class Use>
-void each_array(P& particles, const Use& use) {
-  use(particles.id), use(particles.mass);
-  use(particles.x), use(particles.y), use(particles.z);
-  use(particles.vx), use(particles.vy), use(particles.vz);
-  use(particles.potential), use(particles.species);
-}
 
 /// Which particles of which rank stand in which file. The same on all ranks.
 class FilePlan {
@@ -108,7 +99,7 @@ class Deliveries {
   /// The next piece of a file; nothing when all are complete.
   std::vector<Delivery> next() {
     std::vector<Delivery> round;
-    for (std::int64_t left = piece_particles; file_ < end_ && left > 0;) {
+    for (std::int64_t left = delivery_particles; file_ < end_ && left > 0;) {
       if (!round.empty() && round.back().file != file_) break;
       const std::int64_t n = std::min(left, plan_->count(rank_, file_) - given_);
       if (n > 0) round.push_back({file_, rank_, n});
@@ -127,19 +118,19 @@ class Deliveries {
   std::int64_t given_ = 0;  // of what rank_ gives to file_
 };
 
-/// A rank's own particles, as the files want them.
+/// A rank's own particles, by the files that they go to.
 class OwnParticles {
  public:
   /// Looks at all of them once.
   explicit OwnParticles(ParticleSource& source) : source_(source) {
     SpeciesCounts next_row{};
-    for (std::int64_t first = 0; first < source.count(); first += piece_particles) {
+    for (std::int64_t first = 0; first < source.count(); first += delivery_particles) {
       show(first);
       const Particles& p = *shown_;
       check_to_write(p, begin_, size_, source.name());
       const PieceRows found = find_rows(p, begin_, size_, next_row);
       for (int s = 0; s < species_count; ++s)
-        for (RowRun run : found.runs[s]) {
+        for (RowRun run : found[s]) {
           run.place += first - begin_;
           auto& runs = runs_[s];
           if (!runs.empty() && runs.back().place + runs.back().count == run.place)
@@ -156,9 +147,9 @@ class OwnParticles {
 
   const RankContents& contents() const { return contents_; }
 
-  /// The next `count` of those that go to a file.
+  /// The next `count` particles of a file.
   void take(const FilePlan& plan, int rank, int file, std::int64_t count, Particles& to) {
-    each_array(to, [](auto& values) { values.clear(); });
+    for_each_array([](auto& values) { values.clear(); }, to);
     Going& going = going_.try_emplace(file, *this, plan, rank, file).first->second;
     while (count > 0) {
       PlaceRun& run = going.runs[going.next];
@@ -173,7 +164,7 @@ class OwnParticles {
   }
 
  private:
-  /// Those of a file that have not been given yet.
+  /// The particles of a file that have not been sent yet.
   struct Going {
     Going(const OwnParticles& own, const FilePlan& plan, int rank, int file) {
       for (int s = 0; s < species_count; ++s) {
@@ -190,10 +181,10 @@ class OwnParticles {
 
   /// The block of the source that has particle `place`: *shown_ from begin_ on, size_ of them.
   void show(std::int64_t place) {
-    const std::int64_t first = place / piece_particles * piece_particles;
+    const std::int64_t first = place / delivery_particles * delivery_particles;
     if (shown_ && first == first_) return;
     first_ = first;
-    size_ = std::min(piece_particles, source_.count() - first);
+    size_ = std::min(delivery_particles, source_.count() - first);
     shown_ = source_.whole();
     begin_ = shown_ ? first : 0;
     if (shown_) return;
@@ -205,10 +196,7 @@ class OwnParticles {
     const auto append = [&](const auto& values, auto& out) {
       if (!values.empty()) out.insert(out.end(), values.begin() + from, values.begin() + from + n);
     };
-    const Particles& p = *shown_;
-    append(p.id, to.id), append(p.species, to.species), append(p.mass, to.mass), append(p.potential, to.potential);
-    append(p.x, to.x), append(p.y, to.y), append(p.z, to.z);
-    append(p.vx, to.vx), append(p.vy, to.vy), append(p.vz, to.vz);
+    for_each_array(append, *shown_, to);
   }
 
   ParticleSource& source_;
@@ -299,11 +287,12 @@ class SpreadWriter {
     if (!plan_.all().potential) piece.potential.clear();
     std::vector<std::byte> message(bytes(piece.size()));
     std::byte* at = message.data();
-    each_array(piece, [&](const auto& values) {
+    const auto put = [&](const auto& values) {
       if (values.empty()) return;
       std::memcpy(at, values.data(), values.size() * sizeof values[0]);
       at += values.size() * sizeof values[0];
-    });
+    };
+    for_each_array(put, piece);
     return message;
   }
 
@@ -311,11 +300,12 @@ class SpreadWriter {
     piece.resize(count);
     piece.potential.resize(plan_.all().potential ? static_cast<std::size_t>(count) : 0);
     const std::byte* at = message.data();
-    each_array(piece, [&](auto& values) {
+    const auto get = [&](auto& values) {
       if (values.empty()) return;
       std::memcpy(values.data(), at, values.size() * sizeof values[0]);
       at += values.size() * sizeof values[0];
-    });
+    };
+    for_each_array(get, piece);
   }
 
   /// A set is found by its first file: that gets its name last.

@@ -1,4 +1,6 @@
 #pragma once
+// Hashes that say whether two states are the same, bit for bit. The sum of the particles' hashes makes the order of
+// particles, pieces and ranks irrelevant.
 #include <cstdint>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,6 @@
 #pragma once
+// Writing on a second thread. A run copies a piece and hands it over; `push` waits if the bytes that wait reach a
+// bound, so that slow disks slow the run and do not fill memory.
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -7,10 +9,34 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/host_device.hpp"
 
 namespace pergola {
+
+/// Buffers that one thread fills and another empties. A buffer that was given back is taken again, so that its pages
+/// are allocated once.
+template <class T>
+class Spares {
+ public:
+  /// One that was given back, else a new one.
+  std::unique_ptr<T> take() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return std::make_unique<T>();
+    auto one = std::move(spare_.back());
+    spare_.pop_back();
+    return one;
+  }
+  void give(std::unique_ptr<T> one) {
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(one));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> spare_;
+};
 
 /// A thread of its own that writes files while the steps go on. Jobs run one at a time in the order in which they came.
 /// What waits is bounded in bytes: push() waits for room. The first failure is kept: jobs after it are dropped without
@@ -18,7 +44,7 @@ namespace pergola {
 class PERGOLA_API WriteQueue {
  public:
   explicit WriteQueue(std::int64_t most_bytes);
-  /// Runs what waits, or drops it after a failure or abandon(); a failure that nobody asked for is lost.
+  /// Runs what waits, or drops it after a failure or abandon(); a failure that no call has thrown yet is lost.
   ~WriteQueue();
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;

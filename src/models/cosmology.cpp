@@ -6,22 +6,19 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "comm/shares.hpp"
 #include "models/density_wave.hpp"
 #include "models/displaced_lattice.hpp"
 #include "models/glass.hpp"
 #include "models/lagrangian.hpp"
-#include "models/lattice_cuts.hpp"
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
 #include "models/transfer_table.hpp"
 #include "particles/box.hpp"
 #include "physics/cosmology.hpp"
-#include "physics/eisenstein_hu.hpp"
+#include "physics/power_spectrum.hpp"
 #include "physics/green.hpp"
-#include "physics/growth.hpp"
-#include "physics/linear_power.hpp"
 
 namespace pergola {
 
@@ -241,18 +238,17 @@ std::array<double, species_count> advice(const ModelInput& input) {
 }  // namespace
 
 ModelEntry cosmology_model() {
-  ModelEntry entry{{.name = "cosmology",
-                    .summary = "a box of the universe: a lattice or a glass displaced by Gaussian waves, Mpc/h",
-                    .default_n = 64 * 64 * 64,
-                    .any_n = true,
-                    .options = options(),
-                    .units = "cosmology",
-                    .own_units = true,
-                    .cube = true},
-                   [](const ModelInput& input) { return make_cosmology(input, serial_communicator()); },
-                   [](const ModelInput&) { return std::vector<Expectation>{}; },
-                   [](const ModelInput& input) { return input.number("box"); },
-                   advice};
+  ModelEntry entry{.info = {.name = "cosmology",
+                            .summary = "a box of the universe: a lattice or a glass displaced by Gaussian waves, Mpc/h",
+                            .default_n = 64 * 64 * 64,
+                            .any_n = true,
+                            .options = options(),
+                            .units = "cosmology",
+                            .own_units = true,
+                            .cube = true},
+                   .make = [](const ModelInput& input) { return make_cosmology(input, serial_communicator()); },
+                   .box_side = [](const ModelInput& input) { return input.number("box"); },
+                   .softening = advice};
   entry.cosmology = [](const ModelInput& input) -> std::optional<CosmologicalStart> {
     return CosmologicalStart{universe_of(input), scale_factor(input)};
   };

@@ -1,4 +1,9 @@
 #pragma once
+// The motions of an exponential disc.
+//
+// Circular speeds are Freeman's formula for a thin disc, less what the thickness takes, plus the external potentials.
+// Dispersions follow from Toomre's Q and the epicyclic frequency; the mean rotation falls short of the circular speed
+// by the asymmetric drift. All of it is tabulated once, in equal steps of R.
 #include <vector>
 
 #include "gravity/external.hpp"

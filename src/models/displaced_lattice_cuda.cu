@@ -12,7 +12,6 @@
 #include "device/launch.cuh"
 #include "domain/device_stretches.hpp"
 #include "models/displaced_lattice.hpp"
-#include "models/lattice_cuts.hpp"
 #include "models/wave_slabs_cuda.cuh"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
@@ -186,7 +185,7 @@ class Maker {
   void put(double velocity_factor, const DeviceArrays<Real>& to) {
     cuda::launch("particles of a lattice", cuts_.shares[own_].count, device_.stream(),
                  PutRest<Real>{cuts_.shares[own_].first, to, static_cast<Real>(lattice_.mass)});
-    // Who keeps no particle has no memory for them, and works with the others.
+    // A rank with no particle of its own has no memory for them, and still takes part.
     std::int64_t wanted[6] = {};
     for (int axis = 0; axis < 3; ++axis) wanted[axis] = to.x[axis] != nullptr, wanted[3 + axis] = to.v[axis] != nullptr;
     ranks_->all_reduce(wanted, 6, Reduction::maximum);
@@ -286,7 +285,7 @@ class Maker {
     return {cuts_.slabs[own_].first + first_plane * plane - cuts_.shares[own_].first, share,
             reinterpret_cast<Real*>(given_.data()) + given_.size()};
   }
-  /// What of the share was found in slabs of others.
+  /// The particles of the share that were found in slabs of other ranks.
   template <class Real>
   void fetch(Real* share) {
     if (!cuts_.any_given()) return;
@@ -304,7 +303,7 @@ class Maker {
   cuda::WaveSlabs slabs_;
   WaveColumns columns_;
   Buffer<Complex> waves_, source_, places_;
-  Buffer<double> given_;  // numbers of particles that others keep
+  Buffer<double> given_;  // numbers of particles that other ranks own
   Buffer<double> root_;
   DrawnWaves delta_;
 };
@@ -318,11 +317,9 @@ class LatticeSource final : public DeviceSource {
   std::string name() const override { return "model"; }
   double box_side() const override { return lattice_.box; }
   double total_mass() const override { return lattice_.mass * static_cast<double>(count()); }
-  bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return put_on(device, factor, to, serial_communicator());
-  }
-  bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return put_on(device, factor, to, serial_communicator());
+  bool put(const Device& device, double factor, const AnyDeviceArrays& to, Portion portion) override {
+    if (portion == Portion::all) return put_on(device, factor, to, serial_communicator());
+    return ranks_ && put_on(device, factor, to, ranks_);
   }
   void make_shares(const std::shared_ptr<Communicator>& ranks) override {
     if (ranks_ == ranks) return;
@@ -331,12 +328,6 @@ class LatticeSource final : public DeviceSource {
     ranks_ = ranks;
     const Shares shares{count(), ranks->size()};
     kept_ = {shares.first(ranks->rank()), shares.count(ranks->rank())};
-  }
-  bool put_share(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return ranks_ && put_on(device, factor, to, ranks_);
-  }
-  bool put_share(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return ranks_ && put_on(device, factor, to, ranks_);
   }
   /// Made once, and kept on the device.
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
@@ -362,11 +353,11 @@ class LatticeSource final : public DeviceSource {
   }
 
  private:
-  template <class Real>
-  bool put_on(const Device& device, double factor, const DeviceArrays<Real>& to,
+  bool put_on(const Device& device, double factor, const AnyDeviceArrays& to,
               const std::shared_ptr<Communicator>& ranks) {
     if (device.spec() != device_.spec()) return false;
-    Maker(lattice_, device, ranks).put(factor, to);
+    Maker maker(lattice_, device, ranks);
+    std::visit([&](const auto& arrays) { maker.put(factor, arrays); }, to);
     return true;
   }
 

@@ -134,7 +134,7 @@ ModelEntry exponential_disc_model() {
         Range::between(-180, 180),
         {}}}};
   info.uses_external = true;
-  return {info, make_exponential_disc, [](const ModelInput&) { return std::vector<Expectation>{}; }};
+  return {.info = info, .make = make_exponential_disc};
 }
 
 }  // namespace pergola

@@ -1,4 +1,9 @@
 #pragma once
+// Galaxies: halo, bulge and disc in equilibrium in their common field.
+//
+// Spheres get isotropic velocities by Eddington's inversion, with the mass of all parts within each radius as their
+// field. The disc gets those of the epicyclic approximation, with the spheres as external potentials
+// (disc_equilibrium.hpp). Then each part is drawn with a random stream of its own and centred.
 #include <optional>
 #include <string>
 

@@ -123,7 +123,7 @@ PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
   const auto last = mass.begin() + static_cast<std::ptrdiff_t>(populated_) - 1;
   const auto after = std::upper_bound(mass.begin(), last, m);
   const auto k = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - mass.begin(), 1)) - 1;
-  // Within the first knot the mass goes on as between the first two.
+  // Within the first knot the mass follows the power law between the first two.
   const double t = std::log(m / mass[k]) / std::log(mass[k + 1] / mass[k]);
   const double r = knots_.radius[k] * std::pow(knots_.radius[k + 1] / knots_.radius[k], t);
   const double depth = between(knots_.potential[k], knots_.potential[k + 1], std::max(t, 0.0));

@@ -1,10 +1,16 @@
 #pragma once
+// Spheres in equilibrium with isotropic velocities.
+//
+// A sphere is given in knots of rising radius: mass within, depth of the potential, and the distribution function f, by
+// a formula (Hernquist, King) or by Eddington's inversion of a density. A star's radius comes from the mass between
+// knots; its speed by rejection from v² f at its depth. The bound for the rejection is found knot by knot.
 #include <cstddef>
 #include <functional>
 #include <vector>
 
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
+#include "physics/nfw.hpp"
 
 namespace pergola {
 
@@ -67,5 +73,11 @@ DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere
 
 /// The options `mass` and `virial_radius`, after `own`.
 std::vector<ModelOption> sphere_options(std::vector<ModelOption> own);
+
+/// King's sphere of central depth w0 with lengths in King radii, speeds in σ and G = 1. The last knot is the edge.
+SphereKnots king_sphere(double w0);
+
+/// The radius beyond which a truncated halo has no mass to speak of (1e-12 of it).
+double nfw_edge(const physics::TruncatedNfw<double>& halo);
 
 }  // namespace pergola

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "models/ordered_sum.hpp"
+#include "models/sampling.hpp"
 
 namespace pergola {
 

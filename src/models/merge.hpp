@@ -1,4 +1,8 @@
 #pragma once
+// Two systems of particles put on a Kepler orbit about each other, as a whole or in pieces.
+//
+// Each system is measured once (mass, centre, largest id). Then every piece is moved to the centre, tilted, and put on
+// its orbit. `pergola merge` and [[particles.parts]] of a run both use this.
 #include <array>
 #include <memory>
 

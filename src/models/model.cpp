@@ -1,4 +1,10 @@
 #include "models/model.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/shares.hpp"
+#include "device/device.hpp"
+#include "models/model_entry.hpp"
+#include "models/model_source.hpp"
 
 #include <fmt/format.h>
 
@@ -8,14 +14,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "comm/shares.hpp"
-#include "device/device.hpp"
-#include "domain/share_source.hpp"
-#include "models/lattice.hpp"
-#include "models/model_entry.hpp"
-#include "models/model_source.hpp"
 
 namespace pergola {
 
@@ -62,8 +60,25 @@ void check(const ModelInfo& model, const ModelOptions& options) {
   }
 }
 
+const ModelEntry& checked_entry(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry;
+}
+
+/// What a model's entry says of these options; a default value if it says nothing.
+template <class Answer>
+Answer ask(Answer (*ModelEntry::*question)(const ModelInput&), const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = checked_entry(name, options);
+  return entry.*question ? (entry.*question)(ModelInput(entry.info, options, 1)) : Answer{};
+}
+
+Particles make_all(const ModelEntry& entry, const ModelInput& input) {
+  return entry.make ? entry.make(input) : make_drawn(*entry.drawn(input), input.threads());
+}
+
 /// A model that ranks make together, or each of them all of it.
-class SharedModel final : public DeviceSource, public PassingSource {
+class SharedModel final : public DeviceSource {
  public:
   SharedModel(const ModelEntry& entry, ModelOptions options, int threads)
       : entry_(entry), options_(std::move(options)), threads_(threads) {}
@@ -76,9 +91,9 @@ class SharedModel final : public DeviceSource, public PassingSource {
     first_ = Shares{count(), ranks->size()}.first(ranks->rank());
     made_.emplace(entry_.share(input(), ranks), name());
   }
-  void let_go() override { made_.reset(), first_ = 0; }  // who reads on makes all of it
+  void let_go() override { made_.reset(), first_ = 0; }
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
-    if (!made_) made_.emplace(entry_.make(input()), name());
+    if (!made_) made_.emplace(make_all(entry_, input()), name());
     if (first < first_ || first + n > first_ + made_->count())
       throw Error(ErrorKind::input,
                   fmt::format("{}: expected particles from {} to {}, this rank's share, found {} to {}",
@@ -179,29 +194,25 @@ std::vector<Expectation> equilibrium_expectations(const ModelInput& input) {
 }
 
 Particles make_model(const std::string& name, const ModelOptions& options, int threads) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  return entry.make(ModelInput(entry.info, options, threads > 0 ? threads : Device::open("cpu").threads()));
+  const ModelEntry& entry = checked_entry(name, options);
+  return make_all(entry, ModelInput(entry.info, options, threads > 0 ? threads : Device::open("cpu").threads()));
 }
 
 std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options, int threads) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
+  const ModelEntry& entry = checked_entry(name, options);
   const int used = threads_or_all(threads);
   if (auto drawn = drawn_source(entry, options, used)) return drawn;
-  return std::make_unique<KeptParticles>(entry.make(ModelInput(entry.info, options, used)), "model");
+  return std::make_unique<KeptParticles>(make_all(entry, ModelInput(entry.info, options, used)), "model");
 }
 
 std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
                                             const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
+  const ModelEntry& entry = checked_entry(name, options);
   return entry.on_device ? entry.on_device(ModelInput(entry.info, options, 1), device) : nullptr;
 }
 
 std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options, int threads) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
+  const ModelEntry& entry = checked_entry(name, options);
   const int used = threads_or_all(threads);
   if (entry.share) return std::make_unique<SharedModel>(entry, options, used);
   return drawn_source(entry, options, used);
@@ -210,47 +221,33 @@ std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const M
 bool can_be_made_in_pieces(const std::string& name) { return find_entry(name).drawn != nullptr; }
 
 double model_box_side(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  return entry.box_side ? entry.box_side(ModelInput(entry.info, options, 1)) : 0;
+  return ask(&ModelEntry::box_side, name, options);
 }
 
 std::array<double, species_count> model_softening(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  if (!entry.softening) return {};
-  return entry.softening(ModelInput(entry.info, options, 1));
+  return ask(&ModelEntry::softening, name, options);
 }
 
 std::optional<CosmologicalStart> model_cosmology(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  return entry.cosmology ? entry.cosmology(ModelInput(entry.info, options, 1)) : std::nullopt;
+  return ask(&ModelEntry::cosmology, name, options);
 }
 
 std::string model_remark(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  return entry.remark ? entry.remark(ModelInput(entry.info, options, 1)) : "";
+  return ask(&ModelEntry::remark, name, options);
 }
 
 int model_lattice(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  return entry.lattice ? entry.lattice(ModelInput(entry.info, options, 1)) : 0;
+  return ask(&ModelEntry::lattice, name, options);
 }
 
 std::optional<ModelWaves> model_waves(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  return entry.waves ? entry.waves(ModelInput(entry.info, options, 1)) : std::nullopt;
+  return ask(&ModelEntry::waves, name, options);
 }
 
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {
-  const ModelEntry& entry = find_entry(name);
-  check(entry.info, options);
-  if (!options.external.empty()) return {};
-  return entry.expectations(ModelInput(entry.info, options, 1));
+  if (options.external.empty()) return ask(&ModelEntry::expectations, name, options);
+  checked_entry(name, options);
+  return {};
 }
 
 }  // namespace pergola

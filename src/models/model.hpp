@@ -1,4 +1,9 @@
 #pragma once
+// Models by name: what there is, which options they take, and what is known of them.
+//
+// A model is an entry (model_entry.hpp) in the registry of model.cpp. These functions check the options, fill in the
+// defaults and ask the entry. An unknown name or option is an Error(input) with the nearest valid one.
+// What always holds: the same options give the same bits on any number of threads and ranks.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -12,6 +17,7 @@
 #include "gravity/external.hpp"
 #include "particles/particles.hpp"
 #include "physics/cosmology.hpp"
+#include "physics/linear_power.hpp"
 
 namespace pergola {
 
@@ -89,5 +95,17 @@ PERGOLA_API std::string model_remark(const std::string& name, const ModelOptions
 
 /// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);
+
+/// How many particles a lattice has per side that those of the model stand near at the start; 0: there is none.
+PERGOLA_API int model_lattice(const std::string& name, const ModelOptions& options);
+
+/// The Gaussian waves that a model's particles are displaced with: their power today, linear, and whether each has
+/// exactly that, or is drawn about it.
+struct ModelWaves {
+  physics::LinearPower power;
+  bool fixed = false;
+  int order = 1;  // of the perturbation theory that displaces
+};
+PERGOLA_API std::optional<ModelWaves> model_waves(const std::string& name, const ModelOptions& options);
 
 }  // namespace pergola

@@ -1,4 +1,9 @@
 #pragma once
+// What a model says of itself, and what it gets to know.
+//
+// A new model is a function that returns a `ModelEntry`. It needs `info` and either `make` (all particles at once) or
+// `drawn` (one by one, then pieces and ranks come for free). The other members are null unless the model has an answer.
+// `ModelInput` gives it checked options with the defaults filled in, the seed and the number of threads.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -7,10 +12,9 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "models/drawn_model.hpp"
 #include "models/model.hpp"
-#include "models/waves.hpp"
-#include "particles/device_source.hpp"
+#include "models/sampling.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -39,22 +43,22 @@ class ModelInput {
 /// One line of the registry (models/model.cpp).
 struct ModelEntry {
   ModelInfo info;
-  Particles (*make)(const ModelInput& input);
-  std::vector<Expectation> (*expectations)(const ModelInput& input);
+  Particles (*make)(const ModelInput& input) = nullptr;                               // null: `drawn` says how
+  std::vector<Expectation> (*expectations)(const ModelInput& input) = nullptr;        // null: none
   double (*box_side)(const ModelInput& input) = nullptr;                              // null: open space
   std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
   /// Where particles are drawn one by one: how. Null, or nothing for these options: only make() knows.
   std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;
   std::optional<CosmologicalStart> (*cosmology)(const ModelInput& input) = nullptr;  // null: space does not expand
   std::string (*remark)(const ModelInput& input) = nullptr;                          // null: nothing to say
-  std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;  // null: none are drawn (models/waves.hpp)
+  std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;             // null: none are drawn
   /// On a device that can make them, for these options; null, or null for these: only make() knows.
   std::unique_ptr<DeviceSource> (*on_device)(const ModelInput& input, const Device& device) = nullptr;
   /// Where ranks can make it together: a rank's share (comm/shares.hpp), of which make() gives all, and the mass of
   /// all. Null: only make() knows.
   Particles (*share)(const ModelInput& input, const std::shared_ptr<Communicator>& ranks) = nullptr;
   double (*total_mass)(const ModelInput& input) = nullptr;
-  int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice (models/lattice.hpp)
+  int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice
 };
 
 /// The energy −G M²/(4 r_v) of a sphere in equilibrium with the options `mass` and `virial_radius`, and what a run of

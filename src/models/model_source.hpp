@@ -3,7 +3,7 @@
 #include <string>
 
 #include "models/model.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 

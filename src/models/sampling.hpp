@@ -1,12 +1,39 @@
 #pragma once
+// How particles are drawn: random directions and normal numbers, models drawn one by one, and sums in a fixed order.
+//
+// Particle i gets the random numbers of (seed, stream, i) and no others, so that any thread, rank or piece makes the
+// same particle. The centre of mass is found by sums over fixed chunks, added in the order of the chunks; ranks that
+// make a model together each sum their chunks and share them.
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
 
 #include "base/philox.hpp"
 #include "base/vec.hpp"
 #include "device/parallel.hpp"
+#include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
+
+inline constexpr std::int64_t sum_chunk = 4096;
+
+/// start + Σ over particles of value(i), in chunks whose order does not depend on the thread count. Particles in pieces
+/// of whole chunks have the same sum, to the bit, when each piece starts from that of those before.
+template <class Value>
+double ordered_sum(std::int64_t n, int threads, const Value& value, double start = 0) {
+  std::vector<double> partial(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
+  parallel_chunks(threads, n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
+    double sum = 0;
+    for (std::int64_t i = begin; i < end; ++i) sum += value(static_cast<std::size_t>(i));
+    partial[static_cast<std::size_t>(begin / sum_chunk)] = sum;
+  });
+  double total = start;
+  for (const double part : partial) total += part;
+  return total;
+}
 
 /// Places in species_names of what models are made of beside `halo`.
 inline constexpr std::uint8_t species_disc = 2, species_bulge = 3;
@@ -55,5 +82,47 @@ void shift(Particles& particles, const PhaseSpacePoint& by);
 
 /// Σ m v²/2 in a fixed order.
 double kinetic_energy(const Particles& particles, int threads);
+
+}  // namespace pergola
+
+// Models whose particles are drawn one by one, each from random numbers of its own.
+
+namespace pergola {
+
+/// n particles of equal mass.
+struct DrawnModel {
+  std::int64_t n = 0;
+  double total_mass = 1;
+  std::uint64_t seed = 0;
+  std::function<PhaseSpacePoint(Philox&)> draw;  // on any thread
+  bool centred = true;                           // the centre of mass is moved to the origin and to rest
+};
+
+/// All of them. Throws Error(device) when they cannot fit into memory.
+Particles make_drawn(const DrawnModel& model, int threads);
+
+/// The same particles, any range at any time. Where the model is centred all are drawn once before the first is given,
+/// by ranks that make them together each its share.
+class DrawnSource final : public DeviceSource {
+ public:
+  DrawnSource(DrawnModel model, int threads);
+  std::int64_t count() const override { return model_.n; }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override;
+  std::string name() const override { return "model"; }
+  void make_shares(const std::shared_ptr<Communicator>& ranks) override {
+    if (!mean_known_) find_mean(*ranks);
+  }
+
+ private:
+  PhaseSpacePoint drawn(std::int64_t i) const;
+  /// All ranks call it.
+  void find_mean(Communicator& ranks);
+
+  DrawnModel model_;
+  int threads_;
+  double mass_;
+  std::array<double, 6> mean_{};  // of x, y, z, vx, vy, vz
+  bool mean_known_;
+};
 
 }  // namespace pergola

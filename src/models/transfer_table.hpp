@@ -1,4 +1,5 @@
 #pragma once
+// Transfer functions and power spectra from tables of other programs.
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -71,7 +71,7 @@ class WaveSlabs {
     for (const auto* plan : {&back_, &forth_, &lines_})
       work_bytes_ = std::max(work_bytes_, static_cast<std::int64_t>(plan->work_bytes()));
   }
-  /// Of the device's memory, beside fields; `other_messages`: the most bytes that others send with messages().
+  /// Bytes of device memory beside the fields; `other_messages`: the most bytes that other ranks send with messages().
   std::int64_t bytes(std::int64_t other_messages) const {
     return batch_ * plane_ * static_cast<std::int64_t>(sizeof(Complex)) + work_bytes_ +
            messages_->bytes(std::max(slabs_.message_bytes(), other_messages));
@@ -116,7 +116,7 @@ class WaveSlabs {
  private:
   static constexpr std::int64_t plane_values = std::int64_t{1} << 20;  // complex ones that planes of a plan have
   static constexpr int line_batch = 1024;                              // lines along z of a plan
-  static constexpr int line_unit = 64;                                 // lines are shared out so many at a time
+  static constexpr int line_unit = 64;                                 // lines that are dealt out together
 
   void transform_lines(Complex* waves, int direction) {
     const cufftHandle plan = lines_.with_work(work());

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
-#include "io/checkpoint_folder.hpp"
-#include "io/checkpoint_set.hpp"
+#include "io/checkpoint.hpp"
 #include "io/checkpoint_writer.hpp"
 #include "outputs/run_position.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "physics/separation.hpp"
 
 namespace pergola {
 
@@ -39,6 +40,15 @@ PERGOLA_HD Vec3<R> wrap(const Vec3<R>& x, const Box& box) {
 template <class R>
 PERGOLA_HD R nearest_image(R dx, R side) {
   return dx - side * std::rint(dx / side);
+}
+
+/// Where b is as seen from a: in a periodic box, the nearest of its images.
+template <class R>
+PERGOLA_HD Vec3<R> separation(const Vec3<R>& a, const Vec3<R>& b, const Box& box) {
+  const Vec3<R> d = physics::separation(a, b);
+  if (!box.periodic()) return d;
+  return {nearest_image(d.x, static_cast<R>(box.side.x)), nearest_image(d.y, static_cast<R>(box.side.y)),
+          nearest_image(d.z, static_cast<R>(box.side.z))};
 }
 
 }  // namespace pergola

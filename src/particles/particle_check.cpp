@@ -15,7 +15,7 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t chunk = 65536;
+constexpr std::int64_t check_chunk = 65536;
 constexpr auto none = std::numeric_limits<std::uint64_t>::max();
 
 struct NamedArray {
@@ -75,7 +75,7 @@ void ParticleCheck::check_lengths(const Particles& p) const {
 
 void ParticleCheck::check_numbers(const Particles& p) const {
   Lowest bad;
-  parallel_chunks(threads_, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(threads_, p.size(), check_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       if (is_bad(p, i)) return bad.take(static_cast<std::uint64_t>(i));
   });
@@ -95,7 +95,7 @@ void ParticleCheck::check_numbers(const Particles& p) const {
 void ParticleCheck::remember_ids(const Particles& p) {
   Lowest twice;
   std::mutex others_mutex;
-  parallel_chunks(threads_, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(threads_, p.size(), check_chunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::uint64_t> others;
     for (std::int64_t i = begin; i < end; ++i) {
       const std::uint64_t id = p.id[i];

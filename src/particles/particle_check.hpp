@@ -10,7 +10,7 @@
 namespace pergola {
 
 /// Checks particles that come in pieces: finite numbers, masses of 0 or more, known species, and no id twice. Ids below
-/// four times the count, as files have them, cost half a byte each; others 8 bytes.
+/// four times the count, as files have them, cost half a byte each; other ids 8 bytes.
 class PERGOLA_API ParticleCheck {
  public:
   /// `where` is what messages begin with; `count` particles are to come.

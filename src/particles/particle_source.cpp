@@ -1,5 +1,7 @@
 #include "particles/particle_source.hpp"
 
+#include <algorithm>
+
 namespace pergola {
 
 void HostParticles::read(std::int64_t first, std::int64_t n, Particles& to) {
@@ -7,12 +9,7 @@ void HostParticles::read(std::int64_t first, std::int64_t n, Particles& to) {
     if (from.empty()) return into.clear();
     into.assign(from.begin() + first, from.begin() + first + n);
   };
-  part(particles_.id, to.id);
-  part(particles_.species, to.species);
-  part(particles_.mass, to.mass);
-  part(particles_.x, to.x), part(particles_.y, to.y), part(particles_.z, to.z);
-  part(particles_.vx, to.vx), part(particles_.vy, to.vy), part(particles_.vz, to.vz);
-  part(particles_.potential, to.potential);
+  for_each_array(part, particles_, to);
 }
 
 Particles read_at(ParticleSource& particles, const std::vector<std::int64_t>& places) {
@@ -22,6 +19,18 @@ Particles read_at(ParticleSource& particles, const std::vector<std::int64_t>& pl
     some.append(one);
   }
   return some;
+}
+
+double total_mass(ParticleSource& particles) {
+  constexpr std::int64_t piece_particles = std::int64_t{1} << 20;
+  if (const double known = particles.total_mass(); known > 0) return known;
+  double mass = 0;
+  Particles piece;
+  for (std::int64_t first = 0; first < particles.count(); first += piece.size()) {
+    particles.read(first, std::min(particles.count() - first, piece_particles), piece);
+    for (const double m : piece.mass) mass += m;
+  }
+  return mass;
 }
 
 }  // namespace pergola

@@ -1,12 +1,12 @@
 #include "particles/particle_store.hpp"
+#include "comm/shares.hpp"
+#include "device/parallel.hpp"
+#include "device/sort.hpp"
+#include "particles/particle_source.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "comm/shares.hpp"
-#include "device/parallel.hpp"
-#include "device/sort.hpp"
-#include "particles/device_source.hpp"
 
 namespace pergola {
 
@@ -142,13 +142,13 @@ void FieldList::change(std::int64_t count, std::vector<Buffer<std::byte>> rooms)
 template <class Real>
 void ParticleStore<Real>::take(ParticleSource& particles) {
   resize(particles.count());
-  if (auto* made = dynamic_cast<DeviceSource*>(&particles)) {
+  if (DeviceSource* const made = particles.device_source()) {
     const DeviceArrays<Real> to{id.data(),
                                 species.data(),
                                 mass.data(),
                                 {x.x.data(), x.y.data(), x.z.data()},
                                 {v.x.data(), v.y.data(), v.z.data()}};
-    if (made->put(device(), 1, to)) return;
+    if (made->put(device(), 1, to, Portion::all)) return;
   }
   Particles piece;
   std::vector<Real> numbers;

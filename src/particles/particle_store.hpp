@@ -1,4 +1,9 @@
 #pragma once
+// Particles on the device of a run, as a list of named fields.
+//
+// `FieldList` knows all fields: it takes their memory, saves and restores them in the order of the input, and says
+// which travel with a particle to another rank. `ParticleStore` adds ids, species, masses, positions and velocities,
+// and takes them from a source: made on the device if the source can do that, else read in pieces and copied.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,15 +14,15 @@
 #include "base/vec.hpp"
 #include "device/buffer.hpp"
 #include "device/device.hpp"
-#include "particles/lent_particles.hpp"
 #include "particles/particle_source.hpp"
+#include "particles/shown_particles.hpp"
 #include "particles/shown_state.hpp"
 
 namespace pergola {
 
 class FieldList;
 
-/// Whether a field is part of what a checkpoint holds, or can be found again from the others.
+/// Whether a checkpoint holds a field, or it can be computed from the others.
 enum class FieldUse { saved, derived };
 
 /// A value of a plain type per particle on a device, known by a name. It belongs to the list that it was made with.
@@ -30,18 +35,18 @@ class PERGOLA_API AnyField {
   const std::string& name() const { return name_; }
   std::size_t value_bytes() const { return value_bytes_; }
   FieldUse use() const { return use_; }
-  /// A field that nobody uses takes no memory.
+  /// An unused field takes no memory.
   void set_used(bool used) { used_ = used; }
   bool used() const { return used_; }
   bool is_saved() const { return used_ && use_ == FieldUse::saved; }
-  /// So many values have room in its memory.
+  /// The number of values that fit into its memory.
   std::int64_t room() const { return memory_.size() / static_cast<std::int64_t>(value_bytes_); }
   std::byte* bytes() { return memory_.data(); }
   const std::byte* bytes() const { return memory_.data(); }
   void zero() { memory_.zero(); }
   /// Exchanges the values of two fields of one type.
   void swap(AnyField& other) { memory_.swap(other.memory_); }
-  /// Goes on with a copy in memory of its own; what it had is the caller's.
+  /// Continues with a copy; returns the original memory.
   Buffer<std::byte> leave(const Device& device);
 
  private:
@@ -53,7 +58,7 @@ class PERGOLA_API AnyField {
   Buffer<std::byte> memory_;
 };
 
-/// The fields of a store: made, saved and taken up again together, whatever they are.
+/// The fields of a store: made, saved and restored together.
 class PERGOLA_API FieldList {
  public:
   explicit FieldList(const Device& device) : device_(device) {}
@@ -62,7 +67,7 @@ class PERGOLA_API FieldList {
 
   const Device& device() const { return device_; }
   std::int64_t count() const { return count_; }
-  /// Memory for so many particles, all values zero, in the order of the input.
+  /// Memory for `count` particles, all values zero, in the order of the input.
   void resize(std::int64_t count);
   std::int64_t bytes_per_particle() const;
   bool holds(const std::string& name) const;
@@ -75,7 +80,7 @@ class PERGOLA_API FieldList {
 
   /// Where the particle at each place in memory stood in the input; empty: all in that order.
   const Buffer<std::uint32_t>& given_places() const { return given_place_; }
-  /// The other way round.
+  /// The inverse: where each particle of the input stands in memory.
   Buffer<std::uint32_t> memory_places() const;
   /// From now on memory has an order of its own, which is still that of the input.
   void keep_order();
@@ -83,11 +88,11 @@ class PERGOLA_API FieldList {
   /// The fields that go along where a particle changes ranks: all that are used, but ids, which stay in the order of
   /// the input.
   std::vector<AnyField*> travelling() const;
-  /// From the next resize() on these have room for one in `travelling_spare` more: others may come in their place.
+  /// From the next resize() on these fields have memory for one particle in `travelling_spare` more.
   void keep_spare() { keeps_spare_ = true; }
   static constexpr std::int64_t travelling_spare = 32;
-  /// Other particles are here from now on, so many. The memory of the travelling fields, in their order, is `rooms`,
-  /// but for those that are empty: such a field goes on with what it has.
+  /// From now on the store has `count` other particles. `rooms` is the new memory of the travelling fields, in their
+  /// order. A field whose entry is empty keeps its memory.
   void change(std::int64_t count, std::vector<Buffer<std::byte>> rooms);
 
  protected:
@@ -149,8 +154,11 @@ struct VectorField {
   }
 };
 
-/// The particles of a run on their device, in the numbers of the run. An integrator adds the fields that it needs:
-/// save, restore, and what is shown and read in pieces is written once, here.
+/// The particles of a run on their device, in the precision of the run.
+///
+/// An integrator derives its state from this and adds fields. Save, restore, reorder, travel between ranks and views
+/// are written once, here, for all fields of the list. Memory may have an order of its own (`given_places`); ids, saved
+/// states and views always have the order of the input.
 template <class Real>
 class PERGOLA_API ParticleStore : public FieldList {
  public:
@@ -175,7 +183,7 @@ class PERGOLA_API ParticleStore : public FieldList {
   void reorder(const std::uint32_t* order, ParticleField<Real>& spare, std::byte* work);
   /// The arrays as they are; good until the store changes.
   LentParticles lend(double time);
-  /// Goes on with copies of what was lent: somebody still has it, and keeps it now.
+  /// Continues with copies of the borrowed arrays. Returns the originals, which a reader still uses.
   std::shared_ptr<void> leave_lent();
   /// The id of the particle at a place in memory.
   std::uint64_t id_at(std::int64_t place) const;

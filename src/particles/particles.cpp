@@ -27,20 +27,8 @@ void Particles::resize(std::int64_t count) {
 
 void Particles::append(const Particles& other) {
   const bool keep_potential = (size() == 0 || !potential.empty()) && !other.potential.empty();
-  const auto join = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  join(id, other.id);
-  join(species, other.species);
-  join(mass, other.mass);
-  join(x, other.x);
-  join(y, other.y);
-  join(z, other.z);
-  join(vx, other.vx);
-  join(vy, other.vy);
-  join(vz, other.vz);
-  if (keep_potential)
-    join(potential, other.potential);
-  else
-    potential.clear();
+  for_each_array([](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); }, *this, other);
+  if (!keep_potential) potential.clear();
 }
 
 void Particles::validate(std::string_view where) const {

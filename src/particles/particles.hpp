@@ -44,4 +44,13 @@ struct PERGOLA_API Particles {
   void validate(std::string_view where) const;
 };
 
+/// Calls use(array…) for each array of Particles, with that array of each of `particles`.
+template <class Use, class... P>
+void for_each_array(const Use& use, P&... particles) {
+  use(particles.id...), use(particles.species...), use(particles.mass...);
+  use(particles.x...), use(particles.y...), use(particles.z...);
+  use(particles.vx...), use(particles.vy...), use(particles.vz...);
+  use(particles.potential...);
+}
+
 }  // namespace pergola

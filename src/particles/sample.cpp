@@ -1,4 +1,6 @@
 #include "particles/sample.hpp"
+#include "device/parallel.hpp"
+#include "device/sort.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,14 +8,12 @@
 #include <tuple>
 #include <utility>
 
-#include "device/parallel.hpp"
-#include "device/sort.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr std::int64_t piece_size = std::int64_t{1} << 20, chunk = 65536;
+constexpr std::int64_t sample_piece = std::int64_t{1} << 20, sample_chunk = 65536;
 constexpr std::uint64_t all_hashes = std::uint64_t{1} << 32;  // no hash is as large
 
 /// Hashes are spread evenly: with few exceptions at least `most` of `count` are below this.
@@ -26,9 +26,9 @@ std::uint64_t likely_limit(std::int64_t count, std::int64_t most) {
 /// Of the ids of one piece, on the CPU.
 void find_cpu(int threads, std::int64_t n, const std::uint64_t* id, std::int64_t first, std::uint64_t limit,
               std::vector<SampleCandidate>& found) {
-  std::vector<std::vector<SampleCandidate>> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
-  parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    auto& part = parts[static_cast<std::size_t>(begin / chunk)];
+  std::vector<std::vector<SampleCandidate>> parts(static_cast<std::size_t>((n + sample_chunk - 1) / sample_chunk));
+  parallel_chunks(threads, n, sample_chunk, [&](std::int64_t begin, std::int64_t end) {
+    auto& part = parts[static_cast<std::size_t>(begin / sample_chunk)];
     for (std::int64_t k = begin; k < end; ++k)
       if (sample_hash(id[k]) < limit) part.push_back({id[k], static_cast<std::uint32_t>(first + k)});
   });
@@ -65,7 +65,7 @@ class FinderOnGpu {
 
 std::vector<SampleCandidate> find_below(const ShownParticles& shown, std::uint64_t limit) {
   const Device& device = shown.device();
-  const std::int64_t size = std::min(piece_size, shown.count());
+  const std::int64_t size = std::min(sample_piece, shown.count());
   Buffer<std::uint64_t> id(device, size);
   FinderOnGpu finder(device, device.is_cuda() ? size : 0);
   ShownArrays<double> to;
@@ -151,7 +151,7 @@ SampledPoints ParticleSample::points(const ShownParticles& shown) {
   if (device.is_cuda()) {
     if constexpr (cuda_built) draw_points_cuda(device, size(), body);
   } else {
-    parallel_chunks(device.threads(), size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(device.threads(), size(), sample_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) body(i);
     });
   }

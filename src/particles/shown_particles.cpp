@@ -27,7 +27,7 @@ ShownArrays<double> arrays_of(Particles& p) {
           p.vz.data(), p.mass.data(), p.species.data(), p.id.data()};
 }
 
-/// Particles that were brought to a device to be shown there.
+/// Particles of the host, copied to a device to be shown there.
 class BroughtParticles final : public ShownParticles {
  public:
   BroughtParticles(const Device& device, const Particles& p)

@@ -54,12 +54,12 @@ struct ShowAsIs {
 template <class Real, class Out, class Rule>
 void show_cuda(const Device& device, std::int64_t n, const ShowParticle<Real, Out, Rule>& body);
 
-/// Particles that may lie in memory where they are shown: who only reads places and masses needs no copy of them.
+/// Particles that may lie in memory as they are shown. Then a reader of places and masses needs no copy.
 template <class Real>
 class StoredParticles {
  public:
   virtual ~StoredParticles() = default;
-  /// The state; null: its places are not those that are shown. Velocities may be others all the same.
+  /// The state; null if its places are not the shown ones. The shown velocities may differ from its own.
   virtual const StateArrays<Real>* stored_places() const = 0;
 };
 

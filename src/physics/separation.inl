@@ -1,5 +1,5 @@
 // The separation of a pair. No include guard, as physics/pair.inl. In a box with images it is
-// particles/separation.hpp's.
+// particles/box.hpp's.
 
 /// Where b is as seen from a.
 template <class R>

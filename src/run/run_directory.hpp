@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/passing_file.hpp"
+#include "base/atomic_file.hpp"
 #include "outputs/checkpoint_output.hpp"
 
 namespace pergola {

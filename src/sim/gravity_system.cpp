@@ -1,4 +1,20 @@
 #include "sim/gravity_system.hpp"
+#include "analysis/energy.hpp"
+#include "analysis/shown_potential.hpp"
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "config/config.hpp"
+#include "gravity/solver_entry.hpp"
+#include "particles/particle_source.hpp"
+#include "particles/sample.hpp"
+#include "particles/shown_particles.hpp"
+#include "physics/block_steps.hpp"
+#include "sim/gravity_start.hpp"
+#include "sim/open_particles.hpp"
+#include "sim/system.hpp"
+#include "sim/spread_view.hpp"
+#include "time/integrator_entry.hpp"
 
 #include <fmt/core.h>
 
@@ -7,26 +23,6 @@
 #include <map>
 #include <optional>
 
-#include "analysis/energy.hpp"
-#include "analysis/shown_potential.hpp"
-#include "base/text.hpp"
-#include "comm/agreement.hpp"
-#include "comm/shares.hpp"
-#include "config/checked.hpp"
-#include "gravity/solver_entry.hpp"
-#include "particles/device_source.hpp"
-#include "particles/sample.hpp"
-#include "particles/shown_particles.hpp"
-#include "particles/shown_source.hpp"
-#include "physics/block_steps.hpp"
-#include "sim/noted_start.hpp"
-#include "sim/open_particles.hpp"
-#include "sim/rank_device.hpp"
-#include "sim/solver_box.hpp"
-#include "sim/spread_view.hpp"
-#include "sim/start_checks.hpp"
-#include "sim/universe_matter.hpp"
-#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -147,7 +143,7 @@ struct GravitySystem::Parts {
   }
   void begin(ParticleSource& particles, double at) {
     check_memory();
-    if (auto* made = dynamic_cast<DeviceSource*>(&particles); made && integrator->spread()) {
+    if (DeviceSource* const made = particles.device_source(); made && integrator->spread()) {
       Profile::Scope scope(&profile, "initial conditions");
       made->make_shares(communicator);
     }

@@ -9,7 +9,7 @@
 namespace pergola {
 
 /// Starts the integrator with these particles, at its own time; whether they were made on its device
-/// (particles/device_source.hpp), else they have been read. The making is the stage "initial conditions" of `profile`.
+/// (DeviceSource), else they have been read. The making is the stage "initial conditions" of `profile`.
 bool start_noted(Integrator& integrator, ParticleSource& particles, double at, Profile* profile);
 
 /// The name of the device that they were made on, in a state; empty: none.

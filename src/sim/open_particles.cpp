@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "io/snapshot_source.hpp"
+#include "io/snapshot.hpp"
 #include "models/merge.hpp"
 #include "models/model_source.hpp"
 #include "particles/particle_check.hpp"

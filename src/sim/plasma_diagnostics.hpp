@@ -5,10 +5,10 @@
 
 #include "analysis/mode_recorder.hpp"
 #include "analysis/wave_fit.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "base/vec.hpp"
 #include "config/plasma_config.hpp"
-#include "io/spectrum_file.hpp"
+#include "io/table_file.hpp"
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
 #include "sim/plasma_kind.hpp"

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/unit_systems.hpp"
 #include "base/units.hpp"
 
 namespace pergola {

@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 #include "physics/cosmology.hpp"
 
 namespace pergola {

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "gravity/solver_entry.hpp"
-#include "models/waves.hpp"
+#include "models/model.hpp"
 #include "physics/resolution.hpp"
 
 namespace pergola {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "tree/octree.hpp"
 
 namespace pergola::tree {

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {

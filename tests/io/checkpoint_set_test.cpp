@@ -1,4 +1,4 @@
-#include "io/checkpoint_set.hpp"
+#include "io/checkpoint_writer.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "io/checkpoint.hpp"
-#include "io/checkpoint_folder.hpp"
 #include "io/checkpoint_reader.hpp"
 
 namespace pergola {

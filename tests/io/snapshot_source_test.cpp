@@ -1,4 +1,4 @@
-#include "io/snapshot_source.hpp"
+#include "io/snapshot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "io/fletcher.hpp"
+#include "io/hdf5_chunks.hpp"
 #include "io/temporary_directory.hpp"
 
 namespace pergola {

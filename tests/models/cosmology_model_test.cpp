@@ -6,8 +6,8 @@
 #include <fstream>
 #include <numbers>
 
-#include "base/count.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "models/density_wave.hpp"
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "domain/share_source.hpp"

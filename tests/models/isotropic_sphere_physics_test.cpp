@@ -9,8 +9,6 @@
 
 #include "analysis/energy.hpp"
 #include "base/error.hpp"
-#include "models/king.hpp"
-#include "models/nfw.hpp"
 #include "physics/external.hpp"
 #include "physics/hernquist.hpp"
 #include "physics/king.hpp"

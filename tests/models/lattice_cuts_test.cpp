@@ -1,4 +1,4 @@
-#include "models/lattice_cuts.hpp"
+#include "models/displaced_lattice.hpp"
 
 #include <gtest/gtest.h>
 

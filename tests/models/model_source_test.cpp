@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 
 namespace pergola {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 
 namespace pergola {
 namespace {

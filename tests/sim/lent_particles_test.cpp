@@ -1,4 +1,4 @@
-#include "particles/lent_particles.hpp"
+#include "particles/shown_particles.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_case.hpp"
 
@@ -24,17 +24,14 @@ class FourAtRest final : public DeviceSource {
       to.x[i] = at, to.y[i] = at * at, to.z[i] = 0;
     }
   }
-  bool put(const Device&, double factor, const DeviceArrays<float>& to) override { return put_some(0, 4, factor, to); }
-  bool put(const Device&, double factor, const DeviceArrays<double>& to) override { return put_some(0, 4, factor, to); }
+  bool put(const Device&, double factor, const AnyDeviceArrays& to, Portion portion) override {
+    const bool all = portion == Portion::all;
+    return std::visit([&](const auto& arrays) { return put_some(all ? 0 : first_, all ? 4 : own_, factor, arrays); },
+                      to);
+  }
   void make_shares(const std::shared_ptr<Communicator>& ranks) override {
     const Shares shares{count(), ranks->size()};
     first_ = shares.first(ranks->rank()), own_ = shares.count(ranks->rank());
-  }
-  bool put_share(const Device&, double factor, const DeviceArrays<float>& to) override {
-    return put_some(first_, own_, factor, to);
-  }
-  bool put_share(const Device&, double factor, const DeviceArrays<double>& to) override {
-    return put_some(first_, own_, factor, to);
   }
   double box_side() const override { return 0; }
   double total_mass() const override { return 1; }

@@ -7,13 +7,12 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "app/paper/session.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
-#include "particles/separation.hpp"
+#include "particles/box.hpp"
 #include "physics/resolution.hpp"
 #include "sim/gravity_system.hpp"
 

@@ -1,4 +1,4 @@
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 
 #include <fmt/core.h>
 
@@ -127,7 +127,7 @@ std::optional<double> velocity_unit_cm_per_s(std::string_view text) {
 
 namespace {
 
-/// The word that it is, or the first of which it is a power of ten; else so many of the last.
+/// The word of this unit, or the first word of which it is a power of ten; else a multiple of the last word.
 std::string unit_text(double value, std::initializer_list<const char*> words,
                       std::optional<double> (*cgs)(std::string_view)) {
   constexpr double rounding = 1e-12;

@@ -1,5 +1,6 @@
 #include "device/launch.cuh"
 #include "particles/sample.hpp"
+#include "particles/show_cuda.cuh"
 
 namespace pergola {
 
@@ -15,5 +16,10 @@ void draw_points_cuda(const Device& device, std::int64_t n, const DrawPoint& bod
   device.make_current();
   cuda::launch("draw points", n, device.stream(), body);
 }
+
+template void show_cuda(const Device&, std::int64_t, const ShowParticle<float, float, ShowAsIs>&);
+template void show_cuda(const Device&, std::int64_t, const ShowParticle<float, double, ShowAsIs>&);
+template void show_cuda(const Device&, std::int64_t, const ShowParticle<double, float, ShowAsIs>&);
+template void show_cuda(const Device&, std::int64_t, const ShowParticle<double, double, ShowAsIs>&);
 
 }  // namespace pergola
