@@ -71,8 +71,7 @@ class Expansion {
 /// Particles with their velocities times a factor.
 class ScaledVelocities final : public DeviceSource {
  public:
-  ScaledVelocities(ParticleSource& source, double factor)
-      : source_(source), made_(dynamic_cast<DeviceSource*>(&source)), factor_(factor) {}
+  ScaledVelocities(ParticleSource& source, double factor) : source_(source), factor_(factor) {}
   std::int64_t count() const override { return source_.count(); }
   std::string name() const override { return source_.name(); }
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
@@ -80,18 +79,15 @@ class ScaledVelocities final : public DeviceSource {
     for (auto* values : {&to.vx, &to.vy, &to.vz})
       for (double& value : *values) value *= factor_;
   }
-  bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return made_ && made_->put(device, factor * factor_, to);
+  bool put(const Device& device, double factor, const AnyDeviceArrays& to, Portion portion) override {
+    DeviceSource* const made = source_.device_source();
+    return made && made->put(device, factor * factor_, to, portion);
   }
-  bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return made_ && made_->put(device, factor * factor_, to);
-  }
-  double box_side() const override { return made_ ? made_->box_side() : 0; }
-  double total_mass() const override { return made_ ? made_->total_mass() : 0; }
+  double box_side() const override { return source_.box_side(); }
+  double total_mass() const override { return source_.total_mass(); }
 
  private:
   ParticleSource& source_;
-  DeviceSource* made_;  // null: it comes in pieces only
   double factor_;
 };
 
