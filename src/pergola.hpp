@@ -1,7 +1,7 @@
 #pragma once
 /// The public interface of the library; see examples/cpp. Installed as <pergola/pergola.hpp>.
 #include "analysis/analysis.hpp"
-#include "analysis/orbit.hpp"
+#include "analysis/orbits.hpp"
 #include "analysis/radii.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"

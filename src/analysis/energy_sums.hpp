@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/wave_terms.hpp"
+#include "analysis/large_waves.hpp"
 #include "device/chunk_sums.hpp"
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
@@ -53,16 +53,19 @@ inline std::int64_t summed_at_once(const Device& device) {
   return device.is_cuda() ? 1024 * sum_chunk : least_summed_at_once;
 }
 
-/// Sums over the particles 0 … n − 1 on their device, chunk by chunk. Wait.
-std::vector<Terms<8>> chunk_terms(const Device& device, std::int64_t n, const ConservedTerms& terms);
-std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
-std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
-std::vector<Terms<WaveTerms::count>> chunk_terms(const Device& device, std::int64_t n, const WaveTerms& terms);
-
-/// The CUDA side of it (analysis/energy_sums_cuda.cu); present where cuda_built is true.
+// Sums on a CUDA device (analysis/energy_sums_cuda.cu). Present if cuda_built is true.
 std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
 std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms);
+
+/// Sums over the particles 0 … n − 1 on their device, one sum per chunk, in the order of the chunks. Waits.
+template <class Body>
+std::vector<Terms<Body::count>> chunk_terms(const Device& device, std::int64_t n, const Body& terms) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return chunk_terms_cuda(device, n, terms);
+  }
+  return chunk_sums(device.threads(), n, terms);
+}
 
 }  // namespace pergola

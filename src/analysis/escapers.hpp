@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 

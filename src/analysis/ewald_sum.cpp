@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 
-#include "analysis/ewald_terms.hpp"
 #include "device/parallel.hpp"
 #include "gravity/pair_laws.hpp"
 #include "particles/separation.hpp"
@@ -15,12 +15,12 @@ namespace pergola {
 namespace {
 
 using Complex = std::complex<double>;
-constexpr double pi = 3.14159265358979323846;
+using std::numbers::pi;
 /// α times the shortest side: what the short-range parts of images beyond the nearest one add is below 5e-6 m/L².
 constexpr double split = 8;
 /// Waves up to k²/4α² = 14 count: the first one left out has a weight of e⁻¹⁴ ≈ 8e-7.
 constexpr double last_exponent = 14;
-constexpr std::int64_t chunk = 1024;
+constexpr std::int64_t ewald_chunk = 1024;
 
 /// Without the care for infinities that std::complex takes.
 Complex times(const Complex& a, const Complex& b) {
@@ -87,9 +87,9 @@ void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, cons
 void add_factors(const Particles& p, const std::vector<EwaldWave>& waves, const Box& box, int threads,
                  std::vector<Complex>& total) {
   const WaveReach reach = reach_of(waves);
-  std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((p.size() + chunk - 1) / chunk));
-  parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    auto& sums = parts[static_cast<std::size_t>(begin / chunk)];
+  std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((p.size() + ewald_chunk - 1) / ewald_chunk));
+  parallel_chunks(threads, p.size(), ewald_chunk, [&](std::int64_t begin, std::int64_t end) {
+    auto& sums = parts[static_cast<std::size_t>(begin / ewald_chunk)];
     sums.resize(waves.size());
     for (std::int64_t i = begin; i < end; ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -122,7 +122,7 @@ void add_short_range(const Particles& p, const Vec3<double>& target, int species
 EwaldSums sums_on_cpu(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
                       const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
                       int threads) {
-  constexpr std::int64_t piece = 64 * chunk;
+  constexpr std::int64_t piece = 64 * ewald_chunk;
   EwaldSums sums{std::vector<Complex>(waves.size()), {}};
   std::vector<physics::PairSum<double>> near(places.size());
   Particles some;

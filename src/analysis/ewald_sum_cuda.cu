@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "analysis/ewald_terms.hpp"
+#include "analysis/ewald_sum.hpp"
 #include "device/buffer.hpp"
 #include "device/chunk_sums.cuh"
 #include "gravity/pair_laws.hpp"

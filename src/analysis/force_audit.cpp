@@ -31,7 +31,7 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
 }
 
 /// Sources of the direct sum come in pieces of so many, which are added in order.
-constexpr std::int64_t piece = std::int64_t{1} << 20;
+constexpr std::int64_t audit_piece = std::int64_t{1} << 20;
 
 /// The sum over the pairs of all particles with those at some places, which a piece that they are not of has without
 /// their mass.
@@ -46,8 +46,8 @@ ForceResult direct_sum(const SolverOptions& options, const Device& device, Parti
   std::fill(targets.mass.begin(), targets.mass.end(), 0.0);
   ForceResult sum;
   for (auto* axis : {&sum.ax, &sum.ay, &sum.az}) axis->resize(places.size());
-  for (std::int64_t first = 0; first < particles.count(); first += piece) {
-    const std::int64_t count = std::min(piece, particles.count() - first);
+  for (std::int64_t first = 0; first < particles.count(); first += audit_piece) {
+    const std::int64_t count = std::min(audit_piece, particles.count() - first);
     particles.read(first, count, some);
     std::vector<std::int64_t> here;
     for (std::size_t k = 0; k < places.size(); ++k) {
@@ -60,7 +60,7 @@ ForceResult direct_sum(const SolverOptions& options, const Device& device, Parti
       HostParticles(targets).read(static_cast<std::int64_t>(k), 1, target);
       some.append(target);
     }
-    if (first == piece) {  // fields from outside act once
+    if (first == audit_piece) {  // fields from outside act once
       exact.external.clear();
       solver = make_solver(exact, device);
     }

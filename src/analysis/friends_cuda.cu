@@ -4,7 +4,7 @@
 #include <cuda/atomic>
 #include <numeric>
 
-#include "analysis/friend_cells.hpp"
+#include "analysis/friends.hpp"
 #include "analysis/groups_cuda.cuh"
 #include "device/buffer.hpp"
 

@@ -5,10 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "analysis/analysis_input.hpp"
-#include "analysis/friend_cells.hpp"
+#include "analysis/analysis.hpp"
 #include "analysis/friends.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "device/buffer.hpp"
 
 // Groups that are found and measured on a GPU: the host gets some numbers of each. They have the bits of the CPU. Where

@@ -16,7 +16,7 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t chunk = 16 * sum_chunk;
+constexpr std::int64_t wave_chunk = 16 * sum_chunk;
 
 using WaveSums = Terms<WaveTerms::count>;
 
@@ -25,7 +25,7 @@ using WaveSums = Terms<WaveTerms::count>;
 std::vector<WaveSums> chunk_waves(const ShownParticles& shown, double box_side) {
   const Device& device = shown.device();
   const std::int64_t piece = std::min(summed_at_once(device), shown.count());
-  static_assert(least_summed_at_once % chunk == 0);
+  static_assert(least_summed_at_once % wave_chunk == 0);
   Buffer<double> number[4];
   for (auto& one : number) one = Buffer<double>(device, piece);
   ShownArrays<double> to;
@@ -36,8 +36,9 @@ std::vector<WaveSums> chunk_waves(const ShownParticles& shown, double box_side) 
     const std::int64_t n = std::min(piece, shown.count() - first);
     shown.show(first, n, to);
     const auto sums = chunk_terms(device, n, terms);
-    for (std::size_t i = 0; i < sums.size(); i += chunk / sum_chunk)
-      add_parts({sums.begin() + i, std::min(sums.begin() + i + chunk / sum_chunk, sums.end())}, parts.emplace_back());
+    for (std::size_t i = 0; i < sums.size(); i += wave_chunk / sum_chunk)
+      add_parts({sums.begin() + i, std::min(sums.begin() + i + wave_chunk / sum_chunk, sums.end())},
+                parts.emplace_back());
   }
   return parts;
 }
@@ -58,7 +59,7 @@ LargeWaves large_waves(const ShownParticles& particles, double box_side) {
 }
 
 LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own, double box_side) {
-  const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, chunk), own);
+  const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, wave_chunk), own);
   const auto parts = gather_on_root(ranks, chunk_waves(shown, box_side));
   return share_value(ranks, ranks.is_root() ? contrasts_of(parts) : LargeWaves{});
 }

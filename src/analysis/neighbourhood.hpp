@@ -1,14 +1,84 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 #include "analysis/centers.hpp"
-#include "analysis/coarse_cells.hpp"
-#include "analysis/group_sums.hpp"
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+#include "particles/box.hpp"
+#include "physics/profiles.hpp"
 
 namespace pergola {
+
+// What is summed over the particles of groups: in one order on CPU and CUDA, so that both have the same bits.
+/// Of the members, by rising id.
+struct MemberSums {
+  double mass = 0;
+  Vec3<double> momentum{0, 0, 0};
+  double square = 0;  // Σ m v²
+};
+
+/// Fewer particles than these say nothing about a sphere: neither its density nor what moves in it.
+inline constexpr std::int64_t least_in_sphere = 10;
+
+/// Whether the mean density of a sphere is not below a limit.
+PERGOLA_HD bool is_as_dense(double mass, double radius, double density) {
+  return mass >= density * physics::shell_volume(0.0, radius);
+}
+
+/// The first particles that are seen from a centre, nearest first.
+struct SphereMass {
+  double mass = 0;
+  std::int64_t particles = 0;
+};
+
+/// Of the spheres of 200 mean and critical densities about a centre, particle by particle outward.
+struct SphereSums {
+  double within = 0;  // the mass of all that was looked at
+  SphereMass of_mean, of_critical;
+  // Of the latter:
+  double peak_speed = 0;                   // the largest circular speed from least_in_sphere particles on
+  Vec3<double> angular_momentum{0, 0, 0};  // about the centre, as seen from the mean velocity
+};
+
+/// Coarse cells of a periodic box, in which particles near a place are looked for; one of them in open space. They are
+/// numbered by z, then y, then x. One for CPU and CUDA.
+struct CoarseCells {
+  Box box;
+  std::int64_t side = 1;  // of them along an axis
+
+  /// `filled`: the part of a periodic box that so many particles are in.
+  CoarseCells(const Box& of, std::int64_t particles, double filled = 1) : box(of) {
+    if (box.periodic())
+      side = std::clamp(static_cast<std::int64_t>(std::cbrt(static_cast<double>(particles) / (8 * filled))),
+                        std::int64_t{1}, std::int64_t{256});
+  }
+  std::int64_t count() const { return side * side * side; }
+  PERGOLA_HD double cell_side() const { return box.side.x / static_cast<double>(side); }
+  PERGOLA_HD std::int64_t around(std::int64_t k) const { return ((k % side) + side) % side; }
+  PERGOLA_HD std::int64_t index(std::int64_t x, std::int64_t y, std::int64_t z) const {
+    return (z * side + y) * side + x;
+  }
+  /// Of a place along an axis whose lowest is `low`.
+  PERGOLA_HD std::int64_t place(double x, double low) const {
+    if (side == 1) return 0;
+    const double from_corner = wrap(x, low, box.side.x) - low;
+    const auto at = static_cast<std::int64_t>(from_corner / cell_side());
+    return at < side ? at : side - 1;
+  }
+  PERGOLA_HD std::int64_t cell_of(const Vec3<double>& at) const {
+    return index(place(at.x, box.corner.x), place(at.y, box.corner.y), place(at.z, box.corner.z));
+  }
+  /// How many cells away particles within `radius` may be; -1: anywhere.
+  PERGOLA_HD std::int64_t reach(double radius) const {
+    if (side == 1 || 2 * std::ceil(radius / cell_side()) + 1 >= static_cast<double>(side)) return -1;
+    return static_cast<std::int64_t>(std::ceil(radius / cell_side()));
+  }
+};
 
 /// Half of a periodic box, beyond which there are images only; infinite in open space.
 double farthest_in(const Box& box);

@@ -6,8 +6,9 @@
 
 #include "analysis/analysis.hpp"
 #include "analysis/centers.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/profile.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 
@@ -49,5 +50,11 @@ std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisO
 
 /// --group, --groups and those of the groups themselves.
 std::vector<Key<AnalysisOptions>> profiled_group_keys();
+
+/// The profile of a system about its centre by all ranks, each of which has the next particles in the order of the
+/// input. They are sorted by distance over the ranks, the nearest to rank 0, and sums go from rank to rank: the bits
+/// are those of one that has all. All ranks call it and get the same.
+PlaceProfile profile_of_spread_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
+                                      const AnalysisOptions& options, std::int64_t bins, const Device& device);
 
 }  // namespace pergola

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/spread_groups.hpp"
 #include "comm/agreement.hpp"
 #include "physics/power_spectrum.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysis_input.hpp"
-#include "analysis/expected_halos.hpp"
+#include "analysis/analysis.hpp"
+#include "analysis/mass_function.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "base/host_device.hpp"
 #include "comm/communicator.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/expected_halos.hpp"
+#include "analysis/mass_function.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "analysis/structure.hpp"
 #include "base/units.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/hierarchy.hpp"
+#include "analysis/orbits.hpp"
 
 #include <gtest/gtest.h>
 

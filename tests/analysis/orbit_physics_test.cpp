@@ -1,4 +1,4 @@
-#include "analysis/orbit.hpp"
+#include "analysis/orbits.hpp"
 
 #include <gtest/gtest.h>
 

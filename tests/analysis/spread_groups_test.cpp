@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "analysis/found_groups.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/profiled_places.hpp"
 #include "base/error.hpp"
 #include "base/philox.hpp"

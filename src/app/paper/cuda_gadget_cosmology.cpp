@@ -7,8 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "app/paper/cuda_gadget.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "analysis/analysis.hpp"
-#include "analysis/analysis_input.hpp"
 #include "analysis/friends.hpp"
-#include "analysis/group_sums.hpp"
 #include "analysis/neighbourhood.hpp"
 #include "base/vec.hpp"
 #include "device/device.hpp"
@@ -91,5 +89,47 @@ class ChosenParticles {
   AnalysisSnapshot all_;
   std::optional<AnalysisSnapshot> some_;  // where they are not all: there may be many
 };
+
+/// Groups of more find their potentials by the tree with all threads; smaller ones by pairs, one thread each.
+inline constexpr std::int64_t most_for_pairs_in_group = 4096;
+/// A softening of a hundredth of the group's size keeps one close pair from being the centre.
+inline constexpr double softening_in_sizes = 0.01;
+
+/// The member with the lowest potential of the others, the first of equal ones. Where potentials are known roughly, the
+/// few that may be it are summed by pairs: it does not matter how the others were found.
+std::size_t deepest_member(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group,
+                           const Device& device);
+
+/// The linking length of the options: in mean spacings of so many particles in a periodic box, or as it was given.
+/// Throws Error(input) where neither can be had.
+double linking_length(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, std::int64_t particles);
+
+class GroupsOnGpu;
+
+/// Friends of friends of the chosen particles of a snapshot with that length, as SpreadGroups finds them among ranks.
+/// Numbers of groups are those of friends_of_friends(), from 0. On a GPU members do not leave it.
+class FoundGroups {
+ public:
+  /// `chosen` outlives it.
+  FoundGroups(const AnalysisSnapshot& chosen, const AnalysisOptions& options, const Device& device);
+  ~FoundGroups();
+
+  double length() const { return length_; }
+  std::int64_t count() const;
+  /// Of all groups.
+  std::vector<double> masses() const;
+  /// Of the groups first … first + count − 1; `all`: group_properties().
+  std::vector<GroupProperties> properties(const AnalysisSnapshot& all, std::int64_t first, std::int64_t count) const;
+
+ private:
+  const AnalysisSnapshot& chosen_;
+  Device device_;
+  double length_ = 0;
+  std::unique_ptr<GroupsOnGpu> on_gpu_;  // or else
+  FriendGroups friends_;
+};
+
+/// --linking, --linking-length, --least.
+std::vector<Key<AnalysisOptions>> group_keys();
 
 }  // namespace pergola

@@ -1,3 +1,5 @@
+#include "analysis/mass_function.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,19 +8,50 @@
 #include <optional>
 
 #include "analysis/centers.hpp"
-#include "analysis/expected_halos.hpp"
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/spread_groups.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "physics/eisenstein_hu.hpp"
+#include "physics/growth.hpp"
+#include "physics/halo_mass_function.hpp"
+#include "physics/quadrature.hpp"
 
 namespace pergola {
 
+ExpectedHalos::ExpectedHalos(const AnalysisUniverse& universe, double mean_density, const physics::LinearPower& power)
+    : universe_(universe),
+      mean_density_(mean_density),
+      power_(power),
+      growth_(physics::growth_at(universe.cosmology.background(1), universe.scale_factor).d1) {}
+
+template <class Multiplicity>
+double ExpectedHalos::of(double mass, const Multiplicity& multiplicity) const {
+  const double unit = universe_.length_mpc_h, radius = unit * physics::lagrangian_radius(mass, mean_density_);
+  return physics::halos_per_log_mass(power_, radius, growth_, multiplicity) * unit * unit * unit;
+}
+
+double ExpectedHalos::sheth_tormen(double mass) const { return of(mass, physics::sheth_tormen_multiplicity); }
+
+double ExpectedHalos::tinker(double mass) const {
+  return of(mass, [z = 1 / universe_.scale_factor - 1](double sigma) {
+    return physics::tinker_multiplicity(sigma, std::max(z, 0.0));
+  });
+}
+
+double ExpectedHalos::tinker_between(double low, double high) const {
+  const double length = std::log(high / low);
+  const int pieces = std::max(1, static_cast<int>(std::ceil(length)));
+  double sum = 0;
+  for (int piece = 0; piece < pieces; ++piece)
+    sum += physics::gauss_legendre([&](double log_mass) { return tinker(low * std::exp(log_mass)); },
+                                   length * piece / pieces, length * (piece + 1) / pieces);
+  return sum;
+}
+
 namespace {
 
-constexpr std::int64_t usual_bins = 16;
+constexpr std::int64_t usual_mass_bins = 16;
 
 /// Rising.
 std::vector<double> masses_of_groups(const AnalysisFiles& files, AnalysisSnapshot snapshot,
@@ -54,10 +87,10 @@ std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, co
   return ExpectedHalos(universe, mass / snapshot.box.volume(), physics::eisenstein_hu_power(universe.cosmology));
 }
 
-void add_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masses, std::int64_t bins,
-              const std::optional<ExpectedHalos>& expected, bool with_theory, Table& table) {
+void add_mass_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masses, std::int64_t bins,
+                   const std::optional<ExpectedHalos>& expected, bool with_theory, Table& table) {
   const AnalysisUnits& units = snapshot.units;
-  const double volume = snapshot.box.periodic() ? snapshot.box.volume() : std::numeric_limits<double>::quiet_NaN();
+  const double volume = snapshot.box.periodic() ? snapshot.box.volume() : not_known;
   const std::string per_volume = units.length.empty() ? "" : fmt::format("1/({})^3", units.length);
   const double low = masses.front(), high = masses.back() * (1 + 1e-9), ratio = std::max(high / low, 1 + 1e-6);
   for (std::int64_t b = 0; b < bins; ++b) {
@@ -77,13 +110,13 @@ void add_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masse
     table.add("dn_dlnM_error", per_volume, std::sqrt(count) / (volume * width));
     table.add("n_above", per_volume, above / volume);
     if (!with_theory) continue;
-    const double mass = std::sqrt(from * to), unknown = std::numeric_limits<double>::quiet_NaN();
-    table.add("sheth_tormen", per_volume, expected ? expected->sheth_tormen(mass) : unknown);
-    table.add("tinker", per_volume, expected ? expected->tinker(mass) : unknown);
+    const double mass = std::sqrt(from * to);
+    table.add("sheth_tormen", per_volume, expected ? expected->sheth_tormen(mass) : not_known);
+    table.add("tinker", per_volume, expected ? expected->tinker(mass) : not_known);
   }
 }
 
-AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
+AnalysisResult analyze_mass_function(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   AnalysisUnits units;
   Figure figure{"Mass function of groups", "mass", "", "groups in the bin", "", true, true, {}};
@@ -98,7 +131,8 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
       throw Error(ErrorKind::input, fmt::format("{}: expected groups of at least {} particles with mass, found none",
                                                 snapshot.name, options.least));
     const std::size_t before = result.table.rows();
-    add_bins(snapshot, masses, options.bins > 0 ? options.bins : usual_bins, expected, with_theory, result.table);
+    add_mass_bins(snapshot, masses, options.bins > 0 ? options.bins : usual_mass_bins, expected, with_theory,
+                  result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (std::size_t row = before; row < result.table.rows(); ++row) {
       line.x.push_back(std::sqrt(result.table.numbers("mass_low")[row] * result.table.numbers("mass_high")[row]));
@@ -141,7 +175,7 @@ Key<AnalysisOptions> wave_key(const std::string& name, const std::string& help, 
 
 AnalysisEntry mass_function_entry() {
   auto keys = group_keys();
-  keys.push_back(bins_key(usual_bins));
+  keys.push_back(bins_key(usual_mass_bins));
   keys.push_back(species_key());
   keys.push_back(real_option<AnalysisOptions>(
       "sigma8", "of linear theory, for files without their run beside them; 0: as the run says", Range::at_least(0),
@@ -166,7 +200,7 @@ AnalysisEntry mass_function_entry() {
       .periodic_only = true,
       .by_ranks = true,
       .keys = keys,
-      .analyze = analyze};
+      .analyze = analyze_mass_function};
 }
 
 }  // namespace pergola

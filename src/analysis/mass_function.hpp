@@ -1,5 +1,5 @@
 #pragma once
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 #include "base/host_device.hpp"
 #include "physics/linear_power.hpp"
 
