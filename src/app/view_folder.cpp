@@ -11,11 +11,10 @@
 #include "io/openpmd.hpp"
 #include "io/snapshot_source.hpp"
 #include "outputs/output.hpp"
-#include "picture/run_log.hpp"
+#include "picture/run_plots.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/unit_text.hpp"
-#include "view/density.hpp"
-#include "view/points.hpp"
+#include "view/messages.hpp"
 
 namespace pergola::app {
 

@@ -15,7 +15,7 @@
 #include "physics/cosmology.hpp"
 #include "physics/mesh_weights.hpp"
 #include "picture/colormap.hpp"
-#include "picture/render_legend.hpp"
+#include "picture/render.hpp"
 #include "picture/volume.hpp"
 #include "sim/unit_text.hpp"
 

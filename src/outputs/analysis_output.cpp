@@ -1,5 +1,3 @@
-#include "outputs/analysis_output.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "outputs/snapshot_times.hpp"
+#include "outputs/output.hpp"
+#include "outputs/schedule.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/system_entry.hpp"
 
@@ -20,7 +19,7 @@ namespace pergola {
 namespace {
 
 /// Of all analyses of particles; # stands for the number of the snapshot.
-std::vector<std::string> file_names() {
+std::vector<std::string> analysis_files() {
   std::vector<std::string> names;
   for (const AnalysisEntry& entry : analysis_entries())
     if (entry.needs == AnalysisNeeds::particles) names.push_back(fmt::format("{}_#.csv", entry.name));
@@ -54,7 +53,7 @@ class AnalysisOutput final : public Output {
     times_ = SnapshotTimes(context_, system, memory);
     refuse_in_open_space(system);
     context_.on_root([&] {
-      for (const auto& pattern : file_names())
+      for (const auto& pattern : analysis_files())
         remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
     });
   }
@@ -153,7 +152,7 @@ class AnalysisOutput final : public Output {
 OutputEntry analysis_output() {
   return {.name = "analysis",
           .keys = {"output.analyses"},
-          .files = file_names(),
+          .files = analysis_files(),
           .make = [](OutputContext& context) -> std::unique_ptr<Output> {
             if (context.config.output.analyses.empty()) return nullptr;
             return std::make_unique<AnalysisOutput>(context);

@@ -42,6 +42,12 @@ struct RunResults {
 /// What an output must remember in a checkpoint, by name.
 using OutputMemory = std::map<std::string, double>;
 
+/// A number of the memory; `otherwise` if an earlier version did not save it.
+inline double remembered(const OutputMemory& memory, const char* name, double otherwise) {
+  const auto found = memory.find(name);
+  return found == memory.end() ? otherwise : found->second;
+}
+
 /// What the outputs of a run share.
 struct OutputContext {
   const RunConfig& config;
@@ -132,5 +138,31 @@ std::map<std::int64_t, std::filesystem::path> numbered_files(const std::filesyst
                                                              const std::string& pattern);
 /// Removes the files of a pattern from `number` on.
 void remove_numbered_files(const std::filesystem::path& directory, const std::string& pattern, std::int64_t number);
+
+/// lagrangian.csv: Lagrangian radii of a system that has a centre.
+OutputEntry radii_output();
+
+/// Radii of more particles are those of a fixed sample, so that a line's cost does not grow with them.
+inline constexpr std::int64_t most_particles_for_radii = 32768;
+/// How often they are asked for; none: never.
+std::optional<double> radii_interval(const RunConfig& config);
+/// One line, measured now; on rank 0, of a system with a centre.
+std::string radii_line(System& system);
+
+/// audit.csv: the error of the forces, measured with a sample of particles every so many steps.
+OutputEntry audit_output();
+
+/// energy.csv, and the report card at the end: it compares the energies at both ends.
+OutputEntry energy_output();
+
+/// snap_000.hdf5, ... or plasma_000.h5, ...: taken at once, written by a thread of its own while the steps go on.
+OutputEntry snapshot_output();
+
+/// spectrum.hdf5, spectrum.csv and wave.csv of a plasma: written at the end, from the potential every so many steps,
+/// which the system keeps.
+OutputEntry spectrum_output();
+
+/// NAME_NNN.csv of the analyses that output.analyses names, of all particles at the moment of snapshot NNN.
+OutputEntry analysis_output();
 
 }  // namespace pergola

@@ -1,5 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <vector>
+
+#include "outputs/output.hpp"
 
 namespace pergola {
 
@@ -30,5 +33,27 @@ class OutputClock {
 /// The clock of a resumed run: goes on as the `index`-th output where the interval is the same as before, else with the
 /// first one after `time`.
 OutputClock resumed(OutputClock clock, bool same_interval, double index, double time);
+
+/// When snapshots are taken between the start and the end: every output.snapshots_every, and at output.redshifts.
+class SnapshotTimes {
+ public:
+  SnapshotTimes() = default;
+  /// Of a run that begins.
+  SnapshotTimes(const OutputContext& context, const System& system);
+  /// Of one that goes on from a checkpoint; `memory` is what save() gave.
+  SnapshotTimes(const OutputContext& context, const System& system, const OutputMemory& memory);
+
+  double next() const;
+  /// Those up to `time` are made.
+  void skip_to(double time);
+  void save(OutputMemory& memory) const;
+
+ private:
+  void list_redshifts(const RunConfig& config, double now);
+  void forget_listed(double now);
+
+  OutputClock clock_;
+  std::vector<double> listed_;  // scale factors, the next one last
+};
 
 }  // namespace pergola

@@ -1,5 +1,4 @@
-#include "outputs/spectrum_output.hpp"
-
+#include "outputs/output.hpp"
 #include "sim/plasma_diagnostics.hpp"
 
 namespace pergola {

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "picture/axis.hpp"
 #include "picture/colormap.hpp"
-#include "picture/map_plot.hpp"
+#include "picture/plot.hpp"
 #include "picture/projection.hpp"
 
 namespace pergola {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "picture/drawing.hpp"
-#include "picture/run_log.hpp"
 #include "picture/run_plots.hpp"
 
 namespace pergola {

@@ -1,11 +1,54 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "picture/axis.hpp"
+#include "base/host_device.hpp"
 #include "picture/drawing.hpp"
 
 namespace pergola {
+
+/// One axis of a plot. Limits that are not set follow the data.
+struct Axis {
+  std::string label;
+  bool log = false;
+  std::optional<double> low, high;
+};
+
+/// "time (Myr)"; the name alone where no unit is known.
+PERGOLA_API std::string label_with_unit(const std::string& name, const std::string& unit);
+
+struct Tick {
+  double value = 0;
+  std::string label;  // empty: a minor tick
+};
+
+/// Ticks at 1, 2 or 5 × 10^k, about `wanted` of them, within [low, high]. Labels are as short as they can be while they
+/// differ; very large and very small numbers are written as "3×10^{5}".
+PERGOLA_API std::vector<Tick> linear_ticks(double low, double high, int wanted);
+
+/// Ticks at powers of ten, with minor ticks between; where fewer than two powers fit, also at 2 and 5 times a power,
+/// and where that is one or none, at steps as on a linear axis.
+PERGOLA_API std::vector<Tick> log_ticks(double low, double high, int wanted);
+
+/// "3×10^{5}", with a true minus sign; plain where that is short.
+PERGOLA_API std::string tick_text(double value);
+
+/// An axis whose limits are known: maps a value to 0 (low) … 1 (high); NaN where a logarithm does not exist.
+class PERGOLA_API Scale {
+ public:
+  /// Limits from the axis where it sets them, else from the values with a little room. Values that cannot be shown
+  /// (NaN, infinite, or ≤ 0 on a logarithmic axis) do not count.
+  Scale(const Axis& axis, const std::vector<double>& values);
+  double place(double value) const;
+  std::vector<Tick> ticks(int wanted) const;
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+ private:
+  bool log_;
+  double low_ = 0, high_ = 1;
+};
 
 enum class Stroke { none, solid, dashed, dotted };
 enum class Marker { none, circle, square, triangle, diamond, cross };
@@ -56,5 +99,42 @@ class PERGOLA_API Plot {
 
 /// Plots below each other in one figure, all `width` wide and `height` high.
 PERGOLA_API Drawing draw_panels(const std::vector<Plot>& plots, int width, int height);
+
+/// A function of two variables in colours, with axes, a colour bar and lines on top (Plot::add_series).
+class PERGOLA_API MapPlot {
+ public:
+  Plot plot;
+  std::string colormap = "magma";
+  Axis colors;              // the bar: label, logarithmic or not, limits; without limits they follow the values
+  double decades_most = 4;  // of a logarithmic bar without limits, from the highest value down
+
+  /// Values over the whole field, `columns` in a row, row 0 at the bottom; `x` and `y` are the field's limits. Throws
+  /// Error(input) when the number of values is not that of the cells.
+  void set_values(int columns, int rows, std::vector<double> values, std::pair<double, double> x,
+                  std::pair<double, double> y);
+  Drawing draw(int width, int height) const;
+
+ private:
+  Scale color_scale() const;
+  int columns_ = 0, rows_ = 0;
+  std::vector<double> values_;
+};
+
+/// Horizontal bars with a name before and a text behind each, the first at the top.
+class PERGOLA_API BarChart {
+ public:
+  std::string title;
+  void add_bar(std::string name, double value, std::string text);
+  /// As high as its bars need.
+  Drawing draw(int width) const;
+
+ private:
+  struct Bar {
+    std::string name;
+    double value = 0;
+    std::string text;
+  };
+  std::vector<Bar> bars_;
+};
 
 }  // namespace pergola

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "picture/colormap.hpp"
 #include "picture/drawing.hpp"
 #include "picture/projection.hpp"
 
@@ -44,5 +45,19 @@ PERGOLA_API Drawing render_layers(const std::vector<RenderLayer>& layers, const 
 /// The logarithm of surface density in colours; where particles can be told apart, each is a small light on it. The map
 /// is pixels; trails, scales and text are lines and letters.
 PERGOLA_API Drawing render(const Projection& projection, const RenderOptions& options);
+
+/// Title, note and scale bar of a picture.
+PERGOLA_API void draw_labels(Drawing& figure, const Projection& map, const RenderOptions& options);
+
+/// Colours and what they mean: the map from its darkest colour to the one at `top`. Densities of the range go up to the
+/// colour at `full`; single particles may shine brighter.
+struct ColorBar {
+  const Colormap& colors;
+  DensityRange range;
+  double full = 1, top = 1;  // places in the colour map
+  const char* symbol = "Σ";  // of what is shown
+  double bottom = 0;         // place in the colour map of the lowest density
+};
+PERGOLA_API void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar, const std::string& unit);
 
 }  // namespace pergola

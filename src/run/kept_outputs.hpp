@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "outputs/snapshot_times.hpp"
+#include "outputs/schedule.hpp"
 #include "run/run_directory.hpp"
 
 namespace pergola {

@@ -12,7 +12,6 @@
 #include "gravity/solver_entry.hpp"
 #include "models/model_source.hpp"
 #include "outputs/output.hpp"
-#include "outputs/radii_output.hpp"
 #include "run/plan_parts.hpp"
 #include "run/plan_sample.hpp"
 #include "sim/gravity_system.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gravity/solver_entry.hpp"
-#include "outputs/radii_output.hpp"
+#include "outputs/output.hpp"
 #include "run/plan_parts.hpp"
 #include "time/integrator_entry.hpp"
 

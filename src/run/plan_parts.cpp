@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/kind.hpp"
-#include "outputs/radii_output.hpp"
+#include "outputs/output.hpp"
 
 namespace pergola {
 

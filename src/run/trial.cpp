@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "io/checkpoint_writer.hpp"
 #include "io/write_queue.hpp"
-#include "outputs/radii_output.hpp"
+#include "outputs/output.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola {

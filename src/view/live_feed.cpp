@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "view/message.hpp"
+#include "view/messages.hpp"
 #include "view/requests.hpp"
 
 namespace pergola {

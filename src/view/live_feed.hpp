@@ -15,8 +15,7 @@
 #include "run/fork.hpp"
 #include "run/run.hpp"
 #include "sim/state_curve.hpp"
-#include "view/density.hpp"
-#include "view/points.hpp"
+#include "view/messages.hpp"
 #include "view/server.hpp"
 
 namespace pergola {

@@ -1,11 +1,9 @@
-#include "view/density.hpp"
+#include "view/messages.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-
-#include "view/points.hpp"
 
 namespace pergola {
 namespace {

@@ -1,4 +1,4 @@
-#include "view/points.hpp"
+#include "view/messages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,45 @@
-#include "view/points.hpp"
+#include "view/messages.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <nlohmann/json.hpp>
-
-#include "view/message.hpp"
+#include <vector>
 
 namespace pergola {
 
 namespace {
+
+/// A number, little-endian.
+void put_in_message(std::string& to, unsigned value, int bytes) {
+  for (int k = 0; k < bytes; ++k) to += static_cast<char>((value >> (8 * k)) & 0xff);
+}
+
+/// How binary messages to a page begin: four letters, the length of a JSON text in 32 bits, and the text, padded with
+/// blanks to a multiple of 8 bytes.
+std::string begin_view_message(std::string_view letters, const nlohmann::json& header) {
+  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string message(letters);
+  put_in_message(message, static_cast<unsigned>(text.size()), 4);
+  message += text;
+  return message;
+}
+
+/// Base64 (RFC 4648).
+std::string base64(const std::string& bytes) {
+  static constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t k = 0; k < bytes.size(); k += 3) {
+    unsigned triple = 0;
+    for (std::size_t j = 0; j < 3; ++j)
+      triple = triple << 8 | (k + j < bytes.size() ? static_cast<unsigned char>(bytes[k + j]) : 0u);
+    for (std::size_t j = 0; j < 4; ++j) text += k + j <= bytes.size() ? letters[(triple >> (18 - 6 * j)) & 63u] : '=';
+  }
+  return text;
+}
 
 struct Span {
   double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
@@ -78,6 +108,18 @@ nlohmann::json header_of(const ViewPoints& points, const std::array<Span, 3>& fr
 
 }  // namespace
 
+nlohmann::json curve_json(const StateCurve& curve) {
+  const auto numbers = [](const std::vector<double>& values) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const double value : values) list.push_back(std::isfinite(value) ? nlohmann::json(value) : nlohmann::json());
+    return list;
+  };
+  const char* look = curve.look == StateCurve::Look::bars          ? "bars"
+                     : curve.look == StateCurve::Look::logarithmic ? "logarithmic"
+                                                                   : "line";
+  return {{"title", curve.title}, {"look", look}, {"x", numbers(curve.x)}, {"y", numbers(curve.y)}};
+}
+
 std::vector<std::int64_t> spread_places(std::int64_t total, std::int64_t most) {
   const std::int64_t count = std::min(total, most);
   std::vector<std::int64_t> places(static_cast<std::size_t>(count));
@@ -113,6 +155,25 @@ std::string encode_points(const ViewPoints& points) {
     put(frame[2].place(points.z[i], most_place));
     put((points.kind[i] & 15u) | speed.place(points.speed[i], most_speed) << 4);
   }
+  return message;
+}
+
+std::string encode_density(const ViewDensity& density) {
+  const SeenDensity& seen = density.seen;
+  const auto particles = [](std::uint64_t count) { return static_cast<double>(count) / SeenDensity::quanta; };
+  const auto fullest = std::max_element(seen.pixels.begin(), seen.pixels.end());
+  const double most = fullest == seen.pixels.end() ? 0 : particles(*fullest);
+  std::string message = begin_view_message("PGD1", {{"time", density.time},
+                                                    {"time_text", density.time_text},
+                                                    {"number", density.number},
+                                                    {"total", density.total},
+                                                    {"width", seen.width},
+                                                    {"height", seen.height},
+                                                    {"most", most}});
+  message.reserve(message.size() + seen.pixels.size());
+  const double scale = most > 0 ? 255 / std::log1p(most) : 0;
+  for (const std::uint64_t count : seen.pixels)
+    message += static_cast<char>(static_cast<unsigned char>(std::lround(scale * std::log1p(particles(count)))));
   return message;
 }
 

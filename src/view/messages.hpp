@@ -1,10 +1,13 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "picture/seen_density.hpp"
 #include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
@@ -35,5 +38,22 @@ PERGOLA_API std::vector<std::int64_t> spread_places(std::int64_t total, std::int
 /// bits of kind and 12 bits of speed, as a fraction of the range in the text. Points that are not finite are left out.
 /// Maps are in the text, thinned to 128 cells a side: base64 of a byte a cell, as a fraction of their range.
 PERGOLA_API std::string encode_points(const ViewPoints& points);
+
+/// All particles of one moment as a page's camera sees them.
+struct ViewDensity {
+  double time = 0;
+  std::string time_text;    // for people, with its unit
+  std::int64_t number = 0;  // of the snapshot, or of the moment of a run that goes on
+  std::int64_t total = 0;   // particles
+  SeenDensity seen;
+};
+
+/// The message that a page takes, little-endian: "PGD1", the length of a JSON text, the text padded with blanks to a
+/// multiple of 8 bytes, then a byte a pixel, row 0 at the top: 255 ln(1 + n)/ln(1 + most) with n particles behind the
+/// pixel and `most` of the text behind the fullest.
+PERGOLA_API std::string encode_density(const ViewDensity& density);
+
+/// What is not a finite number is null.
+nlohmann::json curve_json(const StateCurve& curve);
 
 }  // namespace pergola
