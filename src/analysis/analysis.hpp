@@ -20,16 +20,24 @@
 #include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
+// What an analysis is. An entry (`AnalysisEntry`) describes itself: name, help, keys, the kind of files it needs, and
+// one function from files and options to a result. A result is a table, single findings, and figures as data; nothing
+// here draws or writes files.
+// `pergola analyze` reads entries and gives them the snapshots of a file or a run. A run gives them its particles at
+// the moment of each snapshot (outputs/analysis_output.cpp). Files are read when the entry asks for them, one at a
+// time.
+// What always holds: a table does not depend on the order of particles in a file, on the number of threads, or on the
+// number of ranks. An entry with `by_ranks` is called by all ranks together, and all get the same result.
 namespace pergola {
 
 /// What tables hold where a value does not exist or cannot be known.
 inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
-/// The units of a file in words, "kpc", "1e10 Msun", "km/s"; empty where it states none. Comoving lengths are "cMpc/h".
+/// Units of a file in words: "kpc", "1e10 Msun", "km/s". Empty if the file states none. Comoving lengths are "cMpc/h".
 struct AnalysisUnits {
   std::string length, mass, velocity, time;
 
-  /// "1e10 Msun/kpc^3"; empty where a part of it is.
+  /// "1e10 Msun/kpc^3"; empty if one of the two units is not known.
   std::string density() const { return per_length("^3"); }
   std::string surface_density() const { return per_length("^2"); }
 
@@ -40,7 +48,7 @@ struct AnalysisUnits {
   }
 };
 
-/// The universe that a box is a part of.
+/// The universe that a periodic box is a part of.
 struct AnalysisUniverse {
   physics::Cosmology cosmology;
   bool knows_waves = false;  // sigma8, n_s and omega_baryon are those of the box
@@ -49,7 +57,7 @@ struct AnalysisUniverse {
   double hubble = 1;        // today's H₀ in the file's velocity over its length
 };
 
-/// Particles at a moment. In an expanding universe places are comoving and velocities peculiar, a dx/dt.
+/// Particles at a moment. In an expanding universe positions are comoving, and velocities are peculiar: a dx/dt.
 struct AnalysisSnapshot {
   std::string name;  // of the file, for messages
   double time = 0;
@@ -70,7 +78,7 @@ struct AnalysisSpecies {
   std::vector<double> weight;  // how many particles each stands for
 };
 
-/// A plasma at a moment. Units in words, empty where the file states none.
+/// A plasma at a moment. Units are words, empty if the file states none.
 struct AnalysisPlasma {
   std::string name;  // of the file, for messages
   double time = 0;
@@ -79,7 +87,7 @@ struct AnalysisPlasma {
   std::vector<AnalysisSpecies> species;
 };
 
-/// The potential of a plasma in its periodic box at a moment, at the points of a grid, x fastest.
+/// The potential of a plasma in its periodic box at a moment, on the points of a grid, x fastest.
 struct AnalysisField {
   std::string name;  // of the file, for messages
   double time = 0;
@@ -91,20 +99,22 @@ struct AnalysisField {
   std::vector<double> values;
 };
 
-/// Files that are analysed, each read when it is asked for.
+/// The files of one analysis. Each is read when it is asked for.
 struct AnalysisFiles {
   std::vector<std::string> names;
   std::function<AnalysisSnapshot(std::size_t number)> snapshot;
   std::function<AnalysisPlasma(std::size_t number)> plasma;
   std::function<AnalysisField(std::size_t number)> potential;  // of a plasma
-  /// Of a run that goes on: the snapshot without its particles, and these where they live. Null: there is none.
+  /// Of a running simulation: the snapshot without particles, and an output view of the particles on their device. Null
+  /// for files on disk.
   std::function<AnalysisSnapshot(std::size_t number)> frame{};
   std::function<std::unique_ptr<ShownParticles>(std::size_t number)> shown{};
-  /// Several, for an entry that says `by_ranks`: each is given a part of the particles, and all calls are made by all.
+  /// More than one rank only for an entry with `by_ranks`: each rank gets a part of the particles, and all ranks make
+  /// all calls together.
   std::shared_ptr<Communicator> ranks = serial_communicator();
 };
 
-/// What an analysis may be told; each entry names the keys that it looks at.
+/// Values of all keys of all analyses. Each entry names the keys that it reads.
 struct AnalysisOptions {
   std::string center = "density";   // density | potential | mass | X,Y,Z
   std::string species = "all";      // names with commas between
@@ -122,11 +132,11 @@ struct AnalysisOptions {
   std::string nfw = "auto";         // auto | yes | no: fit of a halo to a profile; auto: to those of groups
   std::string axis = "x";           // of a component: x | y | z
   double sigma8 = 0;                // of the universe of a box; 0: as the run beside the file says
-  // As the run beside the file, or the file itself, says where they are not given.
+  // If not given: from the run beside the file, or from the file itself.
   std::optional<double> n_s, omega_baryon;
 };
 
-/// Numbers, or words, below one name.
+/// Numbers or words under one name.
 struct TableColumn {
   std::string name, unit;
   Variant<std::vector<double>, std::vector<std::string>> values;
@@ -136,22 +146,22 @@ struct TableColumn {
   }
 };
 
-/// What an analysis found: columns of equal length.
+/// Columns of equal length.
 struct Table {
   std::vector<TableColumn> columns;
 
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
-  /// Adds a number to the column of this name, which is made where it is not there.
+  /// Adds a number to the column of this name. The first call for a name makes the column.
   void add(const std::string& name, const std::string& unit, double value);
   void add_word(const std::string& name, const std::string& word);
-  /// The numbers of a column that is there.
+  /// The numbers of an existing column.
   const std::vector<double>& numbers(const std::string& name) const;
 };
 
-/// A line of names, with units in brackets where they are known (r50[kpc]), and the rows.
+/// A line of column names, with known units in brackets (r50[kpc]), then the rows.
 PERGOLA_API std::string to_csv(const Table& table);
 
-/// A line or points of a figure.
+/// A line or points in a figure.
 struct FigureLine {
   std::string name;  // empty: not in the legend
   std::vector<double> x, y;
@@ -159,7 +169,7 @@ struct FigureLine {
   bool dashed = false;  // without a name: beside the line before it, in its colour
 };
 
-/// A plot, described: whoever draws it decides how it looks.
+/// The data of a plot. The program that draws it chooses the style.
 struct Figure {
   std::string title;
   std::string x_label, x_unit, y_label, y_unit;
@@ -167,7 +177,7 @@ struct Figure {
   std::vector<FigureLine> lines;
 };
 
-/// One number or word beside the table.
+/// A single number or word beside the table.
 struct Finding {
   std::string name, unit;
   Variant<double, std::string> value;
@@ -181,10 +191,10 @@ struct AnalysisResult {
 
 /// What kind of files an analysis reads.
 enum class AnalysisNeeds { particles, plasma };
-/// Of the directory of a run it takes all snapshots, or the last one.
+/// If the user names the directory of a run: analyse all its snapshots, or only the last one.
 enum class AnalysisSpan { through_time, last_moment };
 
-/// An analysis describes itself; `pergola analyze` and its help read the entry.
+/// An analysis describes itself. `pergola analyze`, its help and the configuration read the entry.
 struct AnalysisEntry {
   std::string name;
   std::string also{};   // another name; may be empty
@@ -196,17 +206,17 @@ struct AnalysisEntry {
   bool periodic_only = false;  // without options that only a user knows it is one of periodic boxes
   bool by_ranks = false;       // on CPUs by ranks that each have a part of the particles; all get the same result
   std::vector<Key<AnalysisOptions>> keys{};
-  /// Throws Error(input) where the files hold nothing that it could be done with.
+  /// Throws Error(input) if the files hold nothing that this analysis can measure.
   std::function<AnalysisResult(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device)>
       analyze{};
 };
 
-/// All analyses in the order in which they are listed.
+/// All analyses, in the order in which help lists them.
 PERGOLA_API const std::vector<AnalysisEntry>& analysis_entries();
-/// Adds one of one's own, by one thread, before the command line is read.
+/// Adds an analysis from outside. Call it from one thread, before the command line is read.
 PERGOLA_API void register_analysis(AnalysisEntry entry);
 
-// Each in analysis/NAME_entry.cpp.
+// Each is defined in the source of its measurement.
 AnalysisEntry radii_entry();
 AnalysisEntry profile_entry();
 AnalysisEntry rotation_entry();
@@ -220,7 +230,7 @@ AnalysisEntry temperatures_entry();
 AnalysisEntry distribution_entry();
 AnalysisEntry modes_entry();
 
-/// Keys that several analyses have.
+/// Keys that several analyses share.
 Key<AnalysisOptions> center_key();
 Key<AnalysisOptions> species_key();
 Key<AnalysisOptions> bins_key(std::int64_t otherwise);

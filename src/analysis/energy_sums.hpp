@@ -9,10 +9,12 @@
 #include "physics/conserved.hpp"
 #include "physics/external.hpp"
 
+// Sums over particles in fixed chunks, on their device. A body such as `ConservedTerms` says what particle i adds; the
+// same body runs on CPU and CUDA. A chunk has a fixed number of particles and is summed in order, so that the bits do
+// not depend on the number of threads, ranks or pieces.
 namespace pergola {
 
-/// What particle i adds to the conserved quantities: kinetic energy, energy in external potentials, momentum, angular
-/// momentum.
+/// What particle i adds: kinetic energy, energy in external potentials, momentum, angular momentum.
 struct ConservedTerms {
   static constexpr int count = 8;
   const double *x = nullptr, *y = nullptr, *z = nullptr, *vx = nullptr, *vy = nullptr, *vz = nullptr, *mass = nullptr;
@@ -28,8 +30,8 @@ struct ConservedTerms {
   }
 };
 
-/// What particle i adds to the potential energy of all pairs, from its potential: half of it, for the other half is its
-/// partners'; all of it where it is outside a mesh, on which it does not act.
+/// What particle i adds to the potential energy of all pairs: half of mass times potential, because its partner adds
+/// the other half. All of it outside a mesh, because there the particle does not act on others.
 template <class Real>
 struct PotentialTerms {
   static constexpr int count = 1;
@@ -46,8 +48,8 @@ struct PotentialTerms {
   }
 };
 
-/// Particles that are shown at once where they are summed; whole chunks, so that the sums do not depend on it. A GPU
-/// likes long loops, a host that has only some of the particles, or none, short arrays.
+/// Particles that are copied to the arrays at once. A whole number of chunks, so that the sums do not depend on it. A
+/// GPU needs long loops; a host that stores few of the particles needs short arrays.
 inline constexpr std::int64_t least_summed_at_once = 64 * sum_chunk;
 inline std::int64_t summed_at_once(const Device& device) {
   return device.is_cuda() ? 1024 * sum_chunk : least_summed_at_once;

@@ -6,9 +6,12 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 
+// Particles that leave an isolated system. A particle escapes if its kinetic energy, in the frame of the bound
+// particles, exceeds its potential. The frame and the set of escapers depend on each other and are found in rounds.
+// Sums go in the order of ids, so that they do not depend on the order of a file.
 namespace pergola {
 
-/// Particles with more kinetic energy than it takes to leave, in the frame of those that stay.
+/// Particles whose kinetic energy exceeds their binding, in the frame of the bound particles.
 struct Escapers {
   std::int64_t count = 0;
   double mass = 0, kinetic_energy = 0, fastest = 0;
@@ -16,12 +19,12 @@ struct Escapers {
   Vec3<double> velocity{0, 0, 0};  // mean one of those that stay
 };
 
-/// Places and velocities in proper lengths, with the expansion in the velocities: v = a dx/dt + H a x, about any place,
-/// for find_escapers() looks at differences only; potentials G m/(a x). Of a system that does not expand: as it is.
+/// Converts an expanding box to proper lengths: v = a dx/dt + H a x, potentials G m/(a x). The origin is arbitrary,
+/// because find_escapers() uses only differences. A system that does not expand is unchanged.
 PERGOLA_API AnalysisSnapshot in_proper_lengths(AnalysisSnapshot snapshot);
 
-/// In proper lengths. `potential`: per unit mass, of the field of all particles. The frame is found in rounds: from
-/// all, then from those that were bound in the round before.
+/// The snapshot is in proper lengths. `potential`: per unit mass, in the field of all particles. Round 1 uses the frame
+/// of all particles, later rounds the frame of the particles that were bound in the round before.
 Escapers find_escapers(const AnalysisSnapshot& snapshot, const std::vector<double>& potential);
 
 }  // namespace pergola

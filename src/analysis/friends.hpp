@@ -12,25 +12,28 @@
 #include "particles/particles.hpp"
 #include "particles/separation.hpp"
 
+// Friends of friends: groups of particles in which each is within a linking length of another member. Davis et al.
+// 1985, ApJ 292, 371.
+// Method: cells so small that all particles of one cell are friends. Particles are sorted by cell; cells within reach
+// of each other are compared and joined in a union-find forest; a set of joined cells is a group. The loop bodies below
+// run on CPU and CUDA; `Key` is a whole number that holds the number of a cell.
+// What always holds: the groups and their order depend only on positions, ids and the length. They do not depend on
+// the order of particles, threads or the device.
 namespace pergola {
 
-/// Groups of particles of which each is within `length` of another member: friends of friends. Davis et al. 1985, ApJ
-/// 292, 371. In a periodic box by the nearest images.
+/// Groups of friends. In a periodic box distances are to the nearest image.
 struct FriendGroups {
-  /// Members of each group as places in the particle arrays, by rising id; groups of fewer than `least` are left out.
-  /// The largest group is first; of groups of one size that with the lowest id.
+  /// Members of each group as places in the particle arrays, by rising id. Groups below `least` members are left out.
+  /// The largest group is first; of equal ones, the one with the lowest id.
   std::vector<std::vector<std::size_t>> groups;
 };
 
-/// The same for any order of the particles, any number of threads and on either device. `length` is at most a quarter
-/// of a periodic box. Throws Error(input) for one that is not.
+/// Finds the groups. Throws Error(input) for a length that is not above 0 or exceeds a quarter of a periodic box.
 PERGOLA_API FriendGroups friends_of_friends(const Particles& particles, const Box& box, double length,
                                             std::int64_t least, const Device& device);
 
-// Friends of friends by cells, the bodies of its loops: one for CPU and CUDA. Key: a whole number that holds the number
-// of a cell.
-/// Cells so small that all particles of one are friends: a side is length/√3, or less in a periodic box, which has a
-/// whole number of them. They are numbered by z, then y, then x: those of a row are neighbours.
+/// The cells. A side is length/√3, or less in a periodic box, which has a whole number of cells. Cells are numbered by
+/// z, then y, then x: the cells of a row follow each other.
 struct FriendFrame {
   Box box;
   double length = 0;
@@ -38,7 +41,7 @@ struct FriendFrame {
   std::int64_t count[3] = {1, 1, 1};  // of cells along an axis
   std::int64_t reach = 2;             // cells whose particles may be friends
 
-  /// `low` and `high`: of all places, for open space.
+  /// `low` and `high`: bounds of all positions, in open space.
   FriendFrame(const Box& of, double linking, const std::array<double, 3>& low, const std::array<double, 3>& high);
   double cells() const {
     return static_cast<double>(count[0]) * static_cast<double>(count[1]) * static_cast<double>(count[2]);
@@ -53,7 +56,7 @@ struct FriendFrame {
     const double at = box.periodic() ? wrap(x, corner[axis], side[axis]) : x;
     return around(static_cast<std::int64_t>(std::floor((at - corner[axis]) / cell[axis])), axis);
   }
-  /// As separation() has it, without its divisions where no image can be nearer.
+  /// As separation(), but without divisions if no image can be nearer.
   PERGOLA_HD Vec3<double> between(const Vec3<double>& from, const Vec3<double>& to) const {
     const Vec3<double> d = physics::separation(from, to);
     const auto is_near = [](double along, double whole) { return 2 * std::abs(along) < whole; };
@@ -70,7 +73,7 @@ struct FriendFrame {
   }
 };
 
-/// Cells that hold particles, and those sorted by cell.
+/// Cells that hold particles, and the particles sorted by cell.
 template <class Key>
 struct FriendCells {
   std::int64_t cells = 0;
@@ -91,7 +94,7 @@ struct FriendCells {
   }
 };
 
-/// Sorted particle i.
+/// Copies the position of sorted particle i.
 struct SortPlaces {
   const double *from_x, *from_y, *from_z;
   const std::uint32_t* order;
@@ -102,7 +105,7 @@ struct SortPlaces {
   }
 };
 
-/// Cell i, or the end behind all of them, says where the rows since that of the cell before begin.
+/// Cell i (or the end, i = cells) writes where each row begins since the row of the cell before.
 template <class Key>
 struct FillRows {
   const Key* key;
@@ -115,9 +118,9 @@ struct FillRows {
   }
 };
 
-/// Sets of cells that are joined while many threads look at them: a cell points at a lower one of its set, the lowest
-/// at itself, so that the sets and who stands for them do not depend on the order in which they are joined. Links:
-/// `load`, `store` and `swap_if` of a number that others may change.
+/// Sets of cells that many threads join at once. A cell points at a lower cell of its set, the lowest at itself. So the
+/// sets and their roots do not depend on the order of joins. `Links`: `load`, `store` and `swap_if` of a number that
+/// other threads may change.
 template <class Links>
 struct FriendSets {
   Links links;
@@ -141,8 +144,8 @@ struct FriendSets {
   }
 };
 
-/// Joins cell i with the cells after it (so that a pair is met once) that have a particle within the length of one in
-/// it.
+/// Joins cell i with each later cell that has a particle within the length of one in cell i. Each pair of cells is
+/// compared once.
 template <class Key, class Links>
 struct LinkCells {
   FriendFrame frame;
@@ -165,7 +168,7 @@ struct LinkCells {
   }
 
  private:
-  /// Along a row the cells within reach: one stretch, or two where it goes around the box.
+  /// The cells of a row within reach: one range, or two if it crosses the edge of the box.
   PERGOLA_HD void link_row(std::int64_t i, Key row, std::int64_t x) const {
     const std::int64_t first = x - frame.reach, last = x + frame.reach, n = frame.count[0];
     if (frame.box.periodic() && 2 * frame.reach + 1 >= n) return link_stretch(i, row, 0, n - 1);
@@ -196,28 +199,27 @@ struct LinkCells {
   }
 };
 
-/// Particles by cell, and for each cell the lowest of its set.
+/// Particles by cell, and for each cell the lowest cell of its set.
 struct LinkedCells {
   std::vector<std::uint32_t> order;  // of the particles
   std::vector<std::uint32_t> begin;  // the first of each cell in it, and their number
   std::vector<std::uint32_t> root;
 };
 
-/// Joins all friends among the particles, on the CPU: for each cell that holds any the lowest cell of its set.
+/// Joins all friends among the particles, on the CPU.
 LinkedCells link_friends(const Device& cpu, const Particles& particles, const FriendFrame& frame);
 
-/// The cells for particles of which each rank has its own; all ranks make it together. Throws Error(input) for a length
-/// that is not above 0 or more than a quarter of a periodic box.
+/// The cells for distributed particles. Throws Error(input) for a length that is not above 0 or exceeds a quarter of a
+/// periodic box. Collective.
 FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& box, double length);
 
-/// Whether the numbers of cells are below those that 64 bits hold.
+/// Whether 64 bits hold the numbers of all cells.
 bool has_narrow_keys(const FriendFrame& frame);
 
-/// A table of all rows is made where it is not much larger than that of the cells; 0: none.
+/// The number of rows if a table of all rows is not much larger than the list of cells; else 0, for no table.
 std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells);
 
-/// As link_friends(), of places that nobody needs any more: those along an axis go once they are sorted. Particles need
-/// have nothing but their places.
+/// As link_friends(), but frees each array of positions after it is sorted. `places` needs positions only.
 LinkedCells link_places(const Device& cpu, Particles&& places, const FriendFrame& frame);
 
 }  // namespace pergola

@@ -11,13 +11,15 @@
 #include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
+// The largest waves of a periodic box: their density contrasts, and their growth compared with linear theory. A
+// cosmological run checks with them that its large scales grow as they must. Sums go over fixed chunks in order, so
+// that the bits do not depend on the number of threads or ranks.
 namespace pergola {
 
-/// The 13 independent largest waves of a periodic box: (1 0 0) and (1 1 0) and (1 1 1) with all signs, of each pair k
-/// and −k one.
+/// The 13 independent largest waves: (1 0 0), (1 1 0) and (1 1 1) with all signs, one of each pair k and −k.
 inline constexpr std::size_t large_wave_count = 13;
 
-/// What particle i adds to Σ m exp(−i k·x) of these waves, real and imaginary parts, and to Σ m.
+/// What particle i adds to Σ m exp(−i k·x) of each wave, real and imaginary, and to Σ m.
 struct WaveTerms {
   static constexpr int count = 2 * static_cast<int>(large_wave_count) + 1, mass_at = count - 1;
   const double *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
@@ -49,23 +51,22 @@ struct WaveTerms {
 
 using LargeWaves = std::array<std::complex<double>, large_wave_count>;
 
-/// Their density contrasts, Σ m exp(−i k·x)/Σ m, summed where the particles are, in a fixed order on any number of
-/// threads.
+/// Density contrasts Σ m exp(−i k·x)/Σ m, summed on the device of the particles.
 PERGOLA_API LargeWaves large_waves(const ShownParticles& particles, double box_side);
 
-/// Of particles that ranks keep, each its share `own` of `total`. All ranks call it and get the same bits.
+/// The same for distributed particles: this rank has `own` of `total`. Collective; all ranks get the same bits.
 PERGOLA_API LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,
                                           double box_side);
 
-/// How the waves δ₀ have become δ₁ over what linear theory says, G: the part r of G δ₀ in δ₁, each wave weighted with
-/// its square, Re Σ δ₁ δ₀*/(G Σ |δ₀|²), and what is left, √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).
+/// Growth of the waves δ₀ to δ₁ over linear theory, G. `mean` is the part r of G δ₀ in δ₁, weighted with the square of
+/// each wave: Re Σ δ₁ δ₀*/(G Σ |δ₀|²). `scatter` is what remains: √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).
 struct LargeWaveGrowth {
   double mean = 0, scatter = 0;
   std::array<double, large_wave_count> ratio{};  // of single waves, |δ₁|/(G |δ₀|)
 };
 PERGOLA_API LargeWaveGrowth wave_growth(const LargeWaves& before, const LargeWaves& after, double linear_growth);
 
-/// Watches the waves of a run while they are linear: up to contrasts of 0.02 by linear theory.
+/// The waves of a run as long as they are linear: up to contrasts of 0.02 by linear theory.
 struct WaveWatch {
   static constexpr double linear_below = 0.02;
   LargeWaves start{}, latest{};

@@ -3,18 +3,20 @@
 #include "base/host_device.hpp"
 #include "physics/linear_power.hpp"
 
+// The number of halos that theory expects in a box, by mass: Sheth & Tormen 1999, and Tinker et al. 2008 for spheres of
+// 200 mean densities. The analysis `mass-function` counts groups of friends and writes these beside them.
 namespace pergola {
 
-/// What theory expects of the halos in a box of a universe, per volume in the box's unit of length.
+/// Expected halos per volume, in the box's unit of length.
 class PERGOLA_API ExpectedHalos {
  public:
-  /// `mean_density` in the units of the box; `power`: linear, today.
+  /// `mean_density`: in the units of the box. `power`: linear, at z = 0.
   ExpectedHalos(const AnalysisUniverse& universe, double mean_density, const physics::LinearPower& power);
 
   /// Halos per logarithm of mass.
   double sheth_tormen(double mass) const;
   double tinker(double mass) const;
-  /// Halos from one mass to another, of Tinker et al. 2008.
+  /// Halos between two masses, by Tinker et al. 2008.
   double tinker_between(double low, double high) const;
 
  private:
