@@ -41,7 +41,8 @@ SolverOptions options_for(const AnalysisSnapshot& snapshot, double softening, bo
   return options;
 }
 
-/// Of particles in each other's field. `id_of`: that of a particle by its place among all.
+/// Forces among the particles. If two particles coincide, the error names them: `id_of` gives the id of a place among
+/// all.
 template <class IdOf>
 ForceResult forces_by(AnySolver& solver, const AnalysisSnapshot& snapshot, unsigned want, const Device& device,
                       const IdOf& id_of) {
@@ -62,7 +63,7 @@ ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsign
   return forces_by(*solver, snapshot, want, device, [&p](std::int64_t i) { return p.id[static_cast<std::size_t>(i)]; });
 }
 
-/// A particle and its potential.
+/// A particle and its potential; the order is by potential, then by id.
 struct DeepPlace {
   double potential = 0;
   std::uint64_t id = 0;
@@ -72,7 +73,7 @@ struct DeepPlace {
   }
 };
 
-/// Of those that know their potentials, by all ranks.
+/// The lowest of known potentials over all ranks.
 Vec3<double> lowest_potential(const Particles& own, const std::vector<double>& potential, Communicator& ranks) {
   std::vector<DeepPlace> deepest;
   for (std::size_t i = 0; i < own.id.size(); ++i) {
@@ -84,7 +85,7 @@ Vec3<double> lowest_potential(const Particles& own, const std::vector<double>& p
   return std::min_element(deepest.begin(), deepest.end())->place;
 }
 
-/// By rank 0, which has all of them for a while.
+/// Rank 0 gathers all particles and finds the potentials.
 Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, const Device& device,
                                 Communicator& ranks) {
   AnalysisSnapshot all;
@@ -98,7 +99,7 @@ Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, c
   return share_value(ranks, place);
 }
 
-/// By the tree of all ranks.
+/// All ranks find the potentials with the distributed tree.
 Vec3<double> lowest_of_spread(const AnalysisSnapshot& own, const SolverOptions& options, const Device& device,
                               const std::shared_ptr<Communicator>& ranks) {
   const std::int64_t before = places_before(*ranks, own.particles.size());

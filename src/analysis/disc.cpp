@@ -27,7 +27,7 @@ Vec3<double> spin_of(const AnalysisSnapshot& snapshot, const SystemCenter& cente
   return spin;
 }
 
-/// Two directions across the axis: those of x and y where it is z.
+/// Two directions across the axis; x and y if the axis is z.
 void set_directions(DiscFrame& frame) {
   const Vec3<double> x{1, 0, 0}, y{0, 1, 0};
   const Vec3<double> start = std::abs(frame.axis.x) < 0.9 ? x : y;
@@ -241,7 +241,7 @@ namespace {
 
 constexpr int bar_rings = 12;
 
-/// The phase turned by half circles so that it is nearest to the one before.
+/// The phase plus a multiple of π, so that it is nearest to the phase before.
 double continued(double phase, double before) {
   return phase + std::numbers::pi * std::round((before - phase) / std::numbers::pi);
 }

@@ -21,7 +21,8 @@ namespace pergola {
 
 namespace {
 
-/// Calls add(n, terms) for one piece after the other: kinetic and external energy, momentum, angular momentum.
+/// Calls add(n, terms) for one piece of the particles after the other: kinetic and external energy, momentum, angular
+/// momentum.
 template <class Add>
 void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, const Add& add) {
   const Device& device = shown.device();
@@ -44,13 +45,13 @@ void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, c
   }
 }
 
-/// The sum over all pairs.
+/// The potential energy as a sum over all pairs.
 double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) {
   const ShownPlaces<double> places(shown);
   return potential_energy(shown.device(), sources_of(places), gravity);
 }
 
-/// What particles at these places add, by the solver's method; `fixed_field` counts at the end.
+/// The terms of particles in these arrays, by the method of the solver. A fixed field counts twice, in energy_of().
 template <class Real>
 PotentialTerms<Real> potential_terms(const SolverOptions& gravity, const Real* mass, const Real* potential,
                                      const Real* x, const Real* y, const Real* z) {
@@ -64,7 +65,7 @@ double energy_of(const SolverOptions& gravity, const Terms<1>& total) {
   return solver_entry(gravity.solver).energy.fixed_field ? 2 * total.value[0] : total.value[0];
 }
 
-/// From the potentials that a solver gives, piece by piece in the order of the input.
+/// The potential energy from a solver's potentials, piece by piece in the order of the input.
 template <class Real>
 double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity) {
   const Device& device = shown.device();
@@ -94,8 +95,7 @@ double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverO
   return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity);
 }
 
-/// With the options that the solver asks for where its energy is measured; where the device has no room for a second
-/// solver, from the run's own.
+/// With a second solver, which has the options of EnergyMethod. If memory does not suffice, with the run's own.
 double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, const SolverOptions& finer,
                     AnySolver* lent) {
   const auto solver = make_solver(finer, shown.device());
@@ -119,7 +119,7 @@ Energies with_conserved(double pairs, const Terms<8>& sums) {
   return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
 }
 
-/// Chunks of particles that ranks sum, each those that begin in its share.
+/// The chunks that this rank sums: those that begin in its range of the input.
 class RankChunks {
  public:
   RankChunks(Communicator& ranks, const Shares& shares, const ShownParticles& own)
@@ -131,7 +131,7 @@ class RankChunks {
     return total_of(parts);
   }
 
-  /// Of the potentials `known` of the rank's own particles.
+  /// The potential energy from known potentials of this rank's particles.
   Terms<1> potential(const SolverOptions& gravity, const KnownPotentials& known) const {
     return known.single ? sum_known<float>(gravity, known) : sum_known<double>(gravity, known);
   }
@@ -143,7 +143,7 @@ class RankChunks {
     parts.insert(parts.end(), more.begin(), more.end());
   }
 
-  /// Rank 0 adds up in the order of the chunks.
+  /// The total on all ranks; rank 0 adds the chunks in order.
   template <int count>
   Terms<count> total_of(const std::vector<Terms<count>>& parts) const {
     Terms<count> total;
@@ -187,8 +187,8 @@ class RankChunks {
   ShownChunks shown_;
 };
 
-/// The potentials of this rank's particles that the energy of the pairs is made of (EnergyMethod), found by all ranks
-/// with the run's own solver or with another one.
+/// Potentials of this rank's particles for the potential energy (EnergyMethod): from the run's own solver or a finer
+/// one. Collective.
 KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
                                   const SolverOptions& gravity, AnySolver& solver) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
@@ -203,7 +203,7 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
 }
 
-/// The sum over all pairs on a GPU, by rank 0: it is asked for where particles are few.
+/// The sum over all pairs on a GPU, by rank 0. Only for few particles.
 double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, const SolverOptions& gravity) {
   const Particles all = gather_on_root(ranks, fetch(own));
   double energy = 0;
@@ -211,7 +211,7 @@ double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, co
   return share_value(ranks, energy);
 }
 
-/// Null on GPUs whose run sums no pairs by itself.
+/// Null on a GPU if the run's own solver does not sum pairs.
 std::unique_ptr<Solver<double>> make_spread_pairs(AnySolver& run, SolverOptions gravity, const Device& device,
                                                   const std::shared_ptr<Communicator>& ranks) {
   gravity.precision = Precision::double_;
@@ -221,7 +221,7 @@ std::unique_ptr<Solver<double>> make_spread_pairs(AnySolver& run, SolverOptions 
   return make_spread_direct_cpu<double>(gravity, device, ranks);
 }
 
-/// The sum over all pairs: every rank finds the potentials of its own.
+/// The sum over all pairs; each rank finds the potentials of its particles.
 double spread_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
                             const SolverOptions& gravity, AnySolver& solver) {
   const auto pairs = make_spread_pairs(solver, gravity, own.device(), ranks);

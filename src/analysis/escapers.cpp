@@ -15,7 +15,7 @@ namespace pergola {
 
 namespace {
 
-/// By id, so that sums do not depend on the order of a file.
+/// The order of ids, so that sums do not depend on the order of a file.
 std::vector<std::size_t> order_by_id(const Particles& p) {
   std::vector<std::size_t> order(p.id.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -16,18 +16,18 @@ namespace {
 
 using Complex = std::complex<double>;
 using std::numbers::pi;
-/// α times the shortest side: what the short-range parts of images beyond the nearest one add is below 5e-6 m/L².
+/// α times the shortest side: the short-range parts of images beyond the nearest add less than 5e-6 m/L².
 constexpr double split = 8;
-/// Waves up to k²/4α² = 14 count: the first one left out has a weight of e⁻¹⁴ ≈ 8e-7.
+/// Waves up to k²/4α² = 14 count. The first wave beyond has a weight of e⁻¹⁴ ≈ 8e-7.
 constexpr double last_exponent = 14;
 constexpr std::int64_t ewald_chunk = 1024;
 
-/// Without the care for infinities that std::complex takes.
+/// A product without the treatment of infinities in std::complex.
 Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Half of all wave vectors (the other half is their complex conjugate), weights doubled.
+/// Half of all wave vectors with doubled weights. The other half are their complex conjugates.
 std::vector<EwaldWave> waves_of(const Box& box, double alpha) {
   const double k_max = 2 * alpha * std::sqrt(last_exponent);
   const auto reach = [&](double side) { return static_cast<int>(k_max * side / (2 * pi)); };
@@ -75,7 +75,7 @@ WaveReach reach_of(const std::vector<EwaldWave>& waves) {
   return reach;
 }
 
-/// Calls body(wave number, e^{ik·x}) for all waves at a place.
+/// Calls body(wave number, e^{ik·x}) for all waves at one position.
 template <class Body>
 void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, const Box& box, const Vec3<double>& x,
                const Body& body) {
@@ -83,7 +83,7 @@ void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, cons
   for (std::size_t w = 0; w < waves.size(); ++w) body(w, px[waves[w].nx] * py[waves[w].ny] * pz[waves[w].nz]);
 }
 
-/// Adds what a piece of the particles gives to S(k) = Σ m e^{−ik·x}, in chunks of them that are added in order.
+/// Adds a piece of the particles to S(k) = Σ m e^{−ik·x}, in chunks that are added in order.
 void add_factors(const Particles& p, const std::vector<EwaldWave>& waves, const Box& box, int threads,
                  std::vector<Complex>& total) {
   const WaveReach reach = reach_of(waves);
@@ -101,7 +101,7 @@ void add_factors(const Particles& p, const std::vector<EwaldWave>& waves, const 
     for (std::size_t w = 0; w < total.size(); ++w) total[w] += sums[w];
 }
 
-/// Adds the pulls of a piece of the particles on a target, which may be that at `own` of the piece.
+/// Adds the pull of a piece of the particles on a target, which may be particle `own` of the piece.
 void add_short_range(const Particles& p, const Vec3<double>& target, int species, std::int64_t own, const Box& box,
                      const Softening& softening, double alpha, physics::PairSum<double>& sum) {
   const PairLawEntry& law = pair_law(softening.kernel);

@@ -12,11 +12,11 @@ namespace pergola {
 
 namespace {
 
-/// Particles go to the device in pieces of so many, and so many blocks of threads share a piece: their sums are added
-/// piece after piece, then block after block.
+/// Particles go to the device in pieces of `piece`. `blocks` blocks of threads share a piece. Sums are added piece by
+/// piece, then block by block.
 constexpr std::int64_t piece = std::int64_t{1} << 20;
 constexpr int blocks = 64;
-/// What a thread sums together: one look at a particle serves them all.
+/// Targets and waves that one thread sums at once, so that it reads each particle once.
 constexpr int targets_together = 4, waves_together = 8;
 
 struct Piece {
@@ -82,7 +82,7 @@ struct Waves {
   }
 };
 
-/// Adds what body(i, group) gives of the particles of a piece to the sums of each block and group.
+/// Adds body(i, group) of all particles of a piece to the sums of each block and group.
 template <class Body>
 __global__ void __launch_bounds__(cuda::sum_threads) add_piece(Body body, Terms<Body::count>* sums) {
   Terms<Body::count> sum;
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(cuda::sum_threads) add_piece(Body body, Terms<
   cuda::add_threads(sum, [&](int k, double value) { sums[group * blocks + blockIdx.x].value[k] += value; });
 }
 
-/// What all pieces add to the sums of some groups.
+/// Sums of groups over all pieces.
 template <int terms>
 class GroupSums {
  public:

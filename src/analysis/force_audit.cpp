@@ -11,9 +11,9 @@ namespace pergola {
 
 namespace {
 
-/// Up to this many particles the warm-up evaluates all of them, on the CPU; beyond, it would double the waiting.
+/// Up to this number of particles the warm-up on a CPU evaluates all; above it a sample, to save time.
 constexpr std::int64_t cpu_warm_up_all = 16384, cpu_warm_up_some = 1024;
-/// Short evaluations are repeated and the fastest one counts.
+/// Short evaluations are repeated; the fastest counts.
 constexpr double enough_seconds = 0.2;
 constexpr int most_repeats = 5;
 
@@ -30,11 +30,10 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
   return some;
 }
 
-/// Sources of the direct sum come in pieces of so many, which are added in order.
+/// The direct sum reads its sources in pieces of this size and adds them in order.
 constexpr std::int64_t audit_piece = std::int64_t{1} << 20;
 
-/// The sum over the pairs of all particles with those at some places, which a piece that they are not of has without
-/// their mass.
+/// The sum over all pairs at some places. A target that is not in a piece joins it with mass 0.
 ForceResult direct_sum(const SolverOptions& options, const Device& device, ParticleSource& particles,
                        const std::vector<std::int64_t>& places) {
   auto exact = options;
@@ -104,7 +103,7 @@ ForceErrors force_errors(const ForceResult& found, const ForceResult& reference)
   }
   if (n == 0) return {};
   std::sort(errors.begin(), errors.end());
-  // The median of an even number is the mean of the middle two; p99 is the value that 99 % do not exceed.
+  // The median of an even number is the mean of the middle two. 99 % of the values do not exceed p99.
   const std::size_t above = (99 * n + 99) / 100 - 1;
   return {(errors[(n - 1) / 2] + errors[n / 2]) / 2, std::sqrt(squares / static_cast<double>(n)), errors[above],
           errors.back(), static_cast<std::int64_t>(n)};

@@ -43,7 +43,7 @@ struct SharedLinks {
   }
 };
 
-/// The keys of all particles, rising, and whose they are.
+/// The keys of all particles in ascending order, and the particle of each.
 void sort_particles(const Particles& p, const FriendFrame& frame, const Device& cpu, std::vector<std::uint64_t>& keys,
                     std::vector<std::uint32_t>& order) {
   const auto count = static_cast<std::int64_t>(p.x.size());
@@ -66,7 +66,7 @@ void sort_particles(const Particles& p, const FriendFrame& frame, const Device& 
   for (const auto& [key, i] : sorted) keys.push_back(key), order.push_back(i);
 }
 
-/// Where each new key begins in a rising list of them, and its end.
+/// The start of each new key in an ascending list, and the end of the list.
 template <class Key>
 std::vector<std::uint32_t> begins_of(const std::vector<Key>& keys, int threads) {
   const auto count = static_cast<std::int64_t>(keys.size());
@@ -88,7 +88,7 @@ std::vector<std::uint32_t> begins_of(const std::vector<Key>& keys, int threads) 
   return begins;
 }
 
-/// Places of particles that are moved here go once they are sorted.
+/// If `p` is an rvalue, its positions are freed after they are sorted.
 template <class Key, class Given>
 LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   const int threads = cpu.threads();
@@ -121,7 +121,7 @@ LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   return linked;
 }
 
-/// Particles of the sets with at least so many, one set after the other, in any order.
+/// Members of the sets with at least `least` particles, one set after the other, in any order.
 struct SetMembers {
   std::vector<std::uint32_t> members;
   std::vector<std::uint32_t> begin;  // of each set, and the end
@@ -153,7 +153,7 @@ SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
   return sets;
 }
 
-/// Places of particles by rising id, which rise with them in most files.
+/// Places of particles by rising id. In most files ids rise with the places.
 std::vector<std::size_t> by_id(const Particles& particles, std::vector<std::size_t> places) {
   const auto lower = [&](std::size_t a, std::size_t b) { return particles.id[a] < particles.id[b]; };
   std::sort(places.begin(), places.end());

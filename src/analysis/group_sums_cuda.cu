@@ -15,7 +15,7 @@ struct Motion {
   Vec3<double> velocity{0, 0, 0};
 };
 
-/// A warp per group: the lanes fetch members, which are added by rising id.
+/// A warp per group. The lanes fetch members; their numbers are added by rising id.
 __global__ void __launch_bounds__(group_threads)
     sum_members(std::int64_t count, GroupView groups, ParticleView p, MemberSums* sums) {
   __shared__ LaneTerms<5> shared[warps_per_block];
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(group_threads)
   const std::int64_t begin = groups.begin[group], end = groups.begin[group + 1];
   const auto member = [&](std::int64_t k) { return k < end ? groups.members[k] : groups.members[begin]; };
   const auto motion = [&](std::uint32_t i) { return Motion{p.mass[i], p.velocity(i)}; };
-  // Two ahead, so that nothing is waited for.
+  // The loop fetches two steps early, to hide the latency of memory.
   Motion next = motion(member(begin + lane));
   std::uint32_t after = member(begin + warp + lane);
   double sum = 0;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(group_threads)
   if (lane == 0) sums[group] = all;
 }
 
-/// A block per group.
+/// A block per group: the largest distance of a member from the centre.
 __global__ void __launch_bounds__(group_threads)
     find_reaches(GroupView groups, ParticleView p, Box box, const Vec3<double>* centers, double* reaches) {
   const Vec3<double> center = centers[blockIdx.x];
@@ -84,13 +84,13 @@ std::vector<double> reaches_cuda(const GpuParticles& particles, const Box& box, 
   return reaches.to_host();
 }
 
-// What spheres hold: particles within a radius are found by coarse cells, brought into the order of their distances (of
-// equal ones by rising id), and added up one after the other.
+// Sums over spheres: particles within a radius come from coarse cells, are sorted by distance (equal ones by id), and
+// are added one after the other.
 namespace {
 
 using namespace cuda;
 
-/// Spheres that hold about so many particles are looked at together, for what is found takes memory.
+/// Spheres of one batch hold about this number of particles together, to limit memory.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 25;
 
 struct CellOfParticle {
@@ -103,7 +103,7 @@ struct CellOfParticle {
   }
 };
 
-/// Particles by cell.
+/// Particles sorted by cell.
 struct CellView {
   CoarseCells cells;
   std::int64_t count;
@@ -111,8 +111,8 @@ struct CellView {
   const double *x, *y, *z;
 };
 
-/// Calls body(whether it is inside, particle, distance) by whole warps for all that are near a sphere; rows of cells
-/// are shared out to the warps of a block.
+/// Calls body(is inside, particle, distance) by whole warps for all particles near a sphere. The warps of a block share
+/// the rows of cells.
 template <class Body>
 __device__ void look_around(const CellView& view, const GpuSphere& sphere, const Body& body) {
   const int lane = static_cast<int>(threadIdx.x % warp), first = static_cast<int>(threadIdx.x / warp);
@@ -147,7 +147,7 @@ __device__ void look_around(const CellView& view, const GpuSphere& sphere, const
   }
 }
 
-/// A block per sphere.
+/// A block per sphere: counts its particles.
 __global__ void __launch_bounds__(group_threads)
     count_inside(CellView view, const GpuSphere* spheres, std::uint32_t* counts) {
   std::uint32_t own = 0;
@@ -162,7 +162,7 @@ struct Seen {
   double* radius;
 };
 
-/// A block per sphere: its particles in any order.
+/// A block per sphere: lists its particles in any order.
 __global__ void __launch_bounds__(group_threads)
     list_inside(CellView view, const GpuSphere* spheres, const std::int64_t* begin, Seen seen) {
   __shared__ unsigned listed;
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(group_threads)
   });
 }
 
-/// What is sorted by, for what is at `order[k]` now.
+/// Sort keys of the entries, in their present order.
 struct KeysByRank {
   const std::uint32_t *particle, *rank;  // the latter null: ids rise
   std::uint32_t *keys, *order;
@@ -212,7 +212,7 @@ struct TakeSeen {
   }
 };
 
-/// What the spheres of a batch hold, nearest first.
+/// The particles of a batch of spheres, nearest first.
 struct SortedSpheres {
   const std::int64_t* begin;
   const std::uint32_t* particle;
@@ -224,12 +224,13 @@ struct Limits {
   double g, a;            // the gravitational constant, and the scale factor of lengths
 };
 
-/// A sphere of a density as it grows by a warp's particles at a time.
+/// A sphere that grows by the particles of one warp at a time, until it is less dense than `density`.
 struct GrowingSphere {
   double density;
   bool is_done = false;
 
-  /// `mass`: up to the lane's own particle. Which lanes are within; `last`: of those that are as dense, −1: none.
+  /// `mass`: within the lane's own particle. Returns whether the lane is inside; `last`: the last lane that is as
+  /// dense, or −1.
   __device__ bool takes(bool exists, std::int64_t number, double mass, double radius, int lane, int& last) {
     last = -1;
     if (is_done) return false;
@@ -243,8 +244,7 @@ struct GrowingSphere {
   }
 };
 
-/// What one sphere holds, nearest first, as a warp goes through it. The lanes fetch particles before they are asked
-/// for.
+/// The particles of one sphere, nearest first. Lanes fetch particles before they are needed.
 struct SphereList {
   const std::uint32_t* particles;
   const double* radii;
@@ -254,7 +254,7 @@ struct SphereList {
   __device__ std::uint32_t particle(std::int64_t k) const { return particles[k < count ? k : 0]; }
   __device__ double radius(std::int64_t k) const { return radii[k < count ? k : 0]; }
 
-  /// Calls body(from, lanes, fetched) for the particles from `from` on, one for each of the first lanes.
+  /// Calls body(from, lanes, fetched) for each warp of particles; the first `lanes` lanes have one each.
   template <class Fetch, class Body>
   __device__ void each(const Fetch& fetch, const Body& body) const {
     auto next = fetch(particle(lane), radius(lane));
@@ -277,7 +277,7 @@ struct TurningParticle {
   Vec3<double> place, velocity;
 };
 
-/// Lets both spheres grow; the momentum of what is in that of critical density is handed back.
+/// Grows both spheres. Returns the momentum of the sphere of critical density.
 __device__ Vec3<double> grow_spheres(const SphereList& list, const ParticleView& p, const Limits& limits,
                                      LaneTerms<4>& shared, SphereSums& result) {
   GrowingSphere of_mean{limits.mean}, of_critical{limits.critical};
@@ -310,7 +310,7 @@ __device__ Vec3<double> grow_spheres(const SphereList& list, const ParticleView&
   return momentum;
 }
 
-/// About the centre, as seen from the mean velocity.
+/// Angular momentum about the centre, relative to the mean velocity.
 __device__ Vec3<double> angular_momentum(const SphereList& list, const ParticleView& p, const Box& box,
                                          const Vec3<double>& center, const Vec3<double>& mean, LaneTerms<3>& shared) {
   double sum = 0;

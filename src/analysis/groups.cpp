@@ -32,7 +32,7 @@ Vec3<double> first_of(const AnalysisSnapshot& snapshot, const std::vector<std::s
   return {p.x[group[0]], p.y[group[0]], p.z[group[0]]};
 }
 
-/// The members about the first of them, so that a group at the edge of a periodic box is whole.
+/// Positions of the members relative to the first, so that a group at the edge of a periodic box is whole.
 AnalysisSnapshot members_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group) {
   const Particles& p = snapshot.particles;
   AnalysisSnapshot part;
@@ -50,7 +50,7 @@ AnalysisSnapshot members_of(const AnalysisSnapshot& snapshot, const std::vector<
   return part;
 }
 
-/// The size of a group is how far a member is from the first of it.
+/// The size of a group is the largest distance of a member from the first.
 double softening_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group) {
   double size2 = 0;
   for (const std::size_t i : group) {
@@ -60,7 +60,7 @@ double softening_of(const AnalysisSnapshot& snapshot, const std::vector<std::siz
   return softening_in_sizes * std::sqrt(size2);
 }
 
-/// The member with the lowest potential of the others, the first of equal ones.
+/// The member with the lowest potential in the field of the others, the first of equal ones.
 std::size_t lowest_by_pairs(const AnalysisSnapshot& members, double softening, const std::vector<std::int64_t>& among,
                             const Device& device) {
   SolverOptions options;
@@ -73,7 +73,7 @@ std::size_t lowest_by_pairs(const AnalysisSnapshot& members, double softening, c
   return static_cast<std::size_t>(among[static_cast<std::size_t>(lowest)]);
 }
 
-/// Those whose potentials, of which all are known roughly, may be the lowest.
+/// Members whose rough potential may be the lowest.
 std::vector<std::int64_t> perhaps_lowest(const std::vector<double>& potential) {
   const double lowest = std::min(0.0, *std::min_element(potential.begin(), potential.end()));
   std::vector<std::int64_t> among;
@@ -117,7 +117,7 @@ bool are_equal(const double* numbers, std::int64_t count) {
   return equal;
 }
 
-/// How far the members are from the centre, at most.
+/// The largest distance of a member from the centre.
 double reach_of(const AnalysisSnapshot& chosen, const std::vector<std::size_t>& group, const Vec3<double>& center) {
   double most2 = 0;
   for (const std::size_t i : group) {
@@ -127,7 +127,7 @@ double reach_of(const AnalysisSnapshot& chosen, const std::vector<std::size_t>& 
   return std::sqrt(most2);
 }
 
-/// Lengths of the file are comoving: proper ones are a times as long.
+/// Lengths in a file are comoving; proper lengths are a times as long.
 struct CircularSpeed {
   double g, a;
   explicit CircularSpeed(const AnalysisSnapshot& all)
@@ -135,7 +135,7 @@ struct CircularSpeed {
   double operator()(double mass, double radius) const { return physics::circular_speed(g, mass, a * radius); }
 };
 
-/// Of the sphere of critical density.
+/// Sums over the sphere of critical density.
 void sum_sphere(const AnalysisSnapshot& all, const SeenFromCenter& seen, const Vec3<double>& center, SphereSums& sums) {
   const CircularSpeed speed(all);
   const Vec3<double> mean = velocity_of(all, seen, sums.of_critical);
@@ -160,7 +160,7 @@ double total_mass(const AnalysisSnapshot& all, int threads, Communicator& ranks)
   parallel_chunks(threads, all.particles.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
     ExactSum& part = parts[static_cast<std::size_t>(begin / chunk)];
     const double* const own = mass.data() + begin;
-    // A power of two times a number is exact.
+    // The chunk is a power of two: its product with a mass is exact.
     if (const double sum = chunk * own[0]; end - begin == chunk && std::isfinite(sum) && are_equal(own, chunk))
       return part.add(sum);
     for (std::int64_t i = begin; i < end; ++i) part.add(mass[static_cast<std::size_t>(i)]);
@@ -371,7 +371,7 @@ void add_groups(const AnalysisSnapshot& snapshot, const std::vector<GroupPropert
   }
 }
 
-/// Columns of a table without groups: it has its names all the same.
+/// A table without groups still has its columns.
 Table empty_table(const AnalysisUnits& units) {
   Table table;
   AnalysisSnapshot nothing;
@@ -381,7 +381,7 @@ Table empty_table(const AnalysisUnits& units) {
   return table;
 }
 
-/// Groups of a snapshot, of which the particles are left out.
+/// Groups of a snapshot, and the snapshot without its particles.
 struct MeasuredGroups {
   AnalysisSnapshot frame;
   double length = 0;  // that links friends

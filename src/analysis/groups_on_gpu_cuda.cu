@@ -16,7 +16,7 @@ namespace pergola {
 
 namespace {
 
-/// CUB counts them in an int.
+/// CUB counts particles in an int.
 constexpr std::int64_t most_on_gpu = std::int64_t{1} << 31;
 constexpr std::int64_t chunk = 64;  // of groups that one thread of the host looks at
 
@@ -45,7 +45,7 @@ Buffer<std::uint32_t> order_by_id(const Device& device, const std::vector<std::u
   return order;
 }
 
-/// Where they are on the host.
+/// Members of a group on the host.
 std::vector<std::size_t> members_of(const Device& device, const GroupRange& groups, std::size_t group) {
   std::vector<std::uint32_t> members(static_cast<std::size_t>(groups.size(group)));
   device.memory().to_host(members.data(), groups.members + groups.begin[group], members.size() * sizeof members[0]);
@@ -91,7 +91,7 @@ bool GroupsOnGpu::can_find(const Device& device, std::int64_t particles, const F
 GroupsOnGpu::GroupsOnGpu(const Device& device, const AnalysisSnapshot& chosen, const FriendFrame& frame,
                          std::int64_t least)
     : chosen_(chosen), particles_(device, chosen.particles) {
-  // The one while the other.
+  // Motion is copied while groups are found.
   auto motion = std::async(std::launch::async, [&] { particles_.bring_motion(chosen.particles); });
   groups_ = find_groups_cuda(particles_, frame, least);
   motion.get();
@@ -138,7 +138,7 @@ std::vector<GroupProperties> GroupsOnGpu::member_properties(std::int64_t first, 
     found[k] = properties_of(sums[k], groups.size(k));
     found[k].center = centers[k] = place_of_member(chosen_, deepest[k].first, member);
   };
-  // Those that are not sure and large one after the other, each by the tree on the GPU.
+  // Large groups without a sure centre: one after the other, each by the tree on the GPU.
   const Device one_thread = Device::open("cpu", 1);
   const auto is_alone = [&](std::size_t k) { return !deepest[k].is_sure && groups.size(k) > most_for_pairs_in_group; };
   for (std::size_t k = 0; k < found.size(); ++k)
@@ -196,8 +196,7 @@ void GroupsOnGpu::measure_spheres_in(const GpuParticles& particles, const Analys
   }
 }
 
-// The deepest members of groups: depths −φ/G of all members by pairs in single precision, and of those that may be the
-// deepest by pairs in double precision.
+// Deepest members: depths −φ/G of all members by pairs in single precision, then of the candidates in double precision.
 namespace {
 
 using namespace cuda;
@@ -205,21 +204,21 @@ using Law = physics::PlummerLaw;
 
 /// Larger groups are not summed over pairs.
 constexpr std::int64_t most_for_pairs = std::int64_t{1} << 19;
-/// Rough depths err by less than this part of the largest, those in double precision by less than the second.
+/// Rough depths err by less than the first part of the largest, depths in double precision by less than the second.
 constexpr double rough_doubt = 5e-5, fine_doubt = 1e-12;
 
-/// A member about the first of its group.
+/// A member relative to the first of its group.
 struct PlacedMember {
   float x, y, z, mass;
 };
 
-/// The members of a group that one block serves, from `first` on.
+/// The members that one block serves, from `first` on, and the range of their group.
 struct BlockTask {
   std::int64_t begin, end, first;
   std::int64_t group;
 };
 
-/// One that may be the deepest of its group.
+/// A member that may be the deepest of its group.
 struct Candidate {
   std::uint32_t group, member;  // the latter a place in the particle arrays
 };
@@ -229,7 +228,7 @@ __device__ double softening2(double size2) {
   return softening * softening;
 }
 
-/// A block per group: its members as they are seen from the first of them, and how far the farthest is.
+/// A block per group: members relative to the first, and the largest distance.
 __global__ void __launch_bounds__(group_threads)
     place_members(GroupView groups, ParticleView p, Box box, PlacedMember* placed, double* sizes2) {
   const std::int64_t begin = groups.begin[blockIdx.x], end = groups.begin[blockIdx.x + 1];
@@ -247,7 +246,7 @@ __global__ void __launch_bounds__(group_threads)
   if (threadIdx.x == 0) sizes2[blockIdx.x] = most2;
 }
 
-/// A thread per member that asks. Sums over as many sources as a block has threads are added in double precision.
+/// A thread per member. Sums over one block of sources are in single precision, and are added in double precision.
 __global__ void __launch_bounds__(group_threads)
     sum_depths(const BlockTask* tasks, const PlacedMember* members, const double* sizes2, float* depths) {
   __shared__ PlacedMember sources[group_threads];
@@ -274,8 +273,8 @@ __global__ void __launch_bounds__(group_threads)
   if (own < task.end) depths[own] = static_cast<float>(sum);
 }
 
-/// A block per group lists, in any order, its members whose depths are the largest but for doubt. None are where all
-/// are in one place, or without mass.
+/// A block per group: lists, in any order, the members that may have the largest depth. None if all are in one place or
+/// massless.
 __global__ void __launch_bounds__(group_threads)
     find_candidates(GroupView groups, const float* depths, const double* sizes2, Candidate* candidates,
                     unsigned* found) {
@@ -292,7 +291,7 @@ __global__ void __launch_bounds__(group_threads)
       candidates[atomicAdd(found, 1u)] = {blockIdx.x, groups.members[begin + k]};
 }
 
-/// A block per candidate.
+/// A block per candidate: its depth in double precision.
 __global__ void __launch_bounds__(group_threads)
     sum_fine_depths(const Candidate* candidates, GroupView groups, ParticleView p, Box box, const double* sizes2,
                     double* depths) {
@@ -323,7 +322,7 @@ struct TakeFirst {
   }
 };
 
-/// One after the other, each in pieces as long as a block.
+/// The work of all groups, each in pieces of one block.
 std::vector<BlockTask> block_tasks(const std::vector<std::int64_t>& begin) {
   std::vector<BlockTask> tasks;
   for (std::size_t g = 0; g + 1 < begin.size(); ++g)
@@ -332,7 +331,7 @@ std::vector<BlockTask> block_tasks(const std::vector<std::int64_t>& begin) {
   return tasks;
 }
 
-/// Candidates of the groups, and their depths.
+/// Candidates of all groups, and their depths.
 struct Depths {
   std::vector<Candidate> candidates;
   std::vector<double> depths;

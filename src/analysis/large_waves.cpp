@@ -20,8 +20,8 @@ constexpr std::int64_t wave_chunk = 16 * sum_chunk;
 
 using WaveSums = Terms<WaveTerms::count>;
 
-/// Those of the chunks, in their order, with a piece of the particles before their device at a time: whole chunks, so
-/// that the sums do not depend on it.
+/// The sums of all chunks, in order. Each piece of the particles is a whole number of chunks, so that the sums do not
+/// depend on it.
 std::vector<WaveSums> chunk_waves(const ShownParticles& shown, double box_side) {
   const Device& device = shown.device();
   const std::int64_t piece = std::min(summed_at_once(device), shown.count());

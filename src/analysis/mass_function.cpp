@@ -53,7 +53,7 @@ namespace {
 
 constexpr std::int64_t usual_mass_bins = 16;
 
-/// Rising.
+/// Masses in ascending order.
 std::vector<double> masses_of_groups(const AnalysisFiles& files, AnalysisSnapshot snapshot,
                                      const AnalysisOptions& options, const Device& device) {
   std::vector<double> masses;
@@ -67,8 +67,8 @@ std::vector<double> masses_of_groups(const AnalysisFiles& files, AnalysisSnapsho
   return masses;
 }
 
-/// Where the universe of the box is known, and the waves in it: from the run beside the file, or as asked for. `mass`:
-/// of all particles.
+/// The theory for this box; none if the universe of the box or its waves are not known (from the run beside the file,
+/// or from options). `mass`: of all particles.
 std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, const AnalysisOptions& options,
                                             double mass) {
   if (!snapshot.universe || !snapshot.box.periodic()) {
@@ -155,7 +155,7 @@ AnalysisResult analyze_mass_function(const AnalysisFiles& files, const AnalysisO
   return result;
 }
 
-/// A parameter of the waves that is known from elsewhere where it is not given.
+/// A key for a parameter of the waves. If it is not given, the run or the file decides.
 Key<AnalysisOptions> wave_key(const std::string& name, const std::string& help, const Range& range,
                               std::optional<double> AnalysisOptions::*place, double otherwise) {
   return {name, help,

@@ -27,7 +27,7 @@ void ModeRecorder::record(double time, const std::vector<double>& field) {
   record_sums(time, sums);
 }
 
-// Over the other axes by place on x, y and z; then the wave, real and imaginary.
+// Sums over the other axes for each place on x, y and z; then the real and imaginary part of the wave.
 std::vector<double> ModeRecorder::no_sums() const {
   return std::vector<double>(static_cast<std::size_t>(cells_[0]) + static_cast<std::size_t>(cells_[1]) +
                              static_cast<std::size_t>(cells_[2]) + 2);

@@ -55,7 +55,7 @@ std::optional<Pair> most_bound_pair(const Particles& particles, double gravitati
   });
   double best = 0;
   std::optional<Pair> found;
-  // A pair closer bound than the best so far is closer than G m₁ m₂ / best, so the search along x may end there.
+  // A pair that is more tightly bound than the best so far is closer than G m₁ m₂ / best: the search along x can end.
   for (std::size_t a = 0; a < order.size(); ++a) {
     const std::size_t i = order[a];
     const double reach = gravitational_constant * particles.mass[i] * heaviest;
@@ -130,7 +130,7 @@ class Hierarchy {
     }
   }
 
-  /// Each is the other's partner, and in a crowd they are by themselves.
+  /// Each is the other's partner; in a crowd no third body is near.
   bool is_pair(std::size_t i) const {
     const std::size_t j = bodies_[i].partner;
     if (j == no_body || j < i || bodies_[j].partner != i) return false;
@@ -173,7 +173,7 @@ class Hierarchy {
     return pair;
   }
 
-  /// After a join: whose partner is gone looks for another one, and all look at the new body.
+  /// After a join: bodies that lost their partner search again, and all compare with the new body.
   void renew(std::size_t keep, std::size_t drop) {
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       Body& body = bodies_[i];

@@ -97,7 +97,7 @@ namespace {
 
 constexpr const char* axis_names[] = {"x", "y", "z"};
 
-/// One line of the table; the temperature over all axes along which the particles move.
+/// Adds a line. Returns the mean temperature over the axes along which particles move.
 double add_line(const AnalysisPlasma& plasma, const AnalysisSpecies& species, Table& table) {
   const VelocityMoments moments = velocity_moments(species);
   double sum = 0;
@@ -166,7 +166,7 @@ constexpr std::int64_t usual_velocity_bins = 100;
 
 std::size_t axis_of(const AnalysisOptions& options) { return static_cast<std::size_t>(options.axis[0] - 'x'); }
 
-/// As asked for, or from the slowest to the fastest.
+/// The range from the options, else from the slowest to the fastest particle.
 std::pair<double, double> range_of(const AnalysisPlasma& plasma, const AnalysisOptions& options) {
   double low = options.low, high = options.high;
   if (low == 0 && high == 0) {

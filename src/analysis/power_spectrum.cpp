@@ -34,7 +34,7 @@ namespace {
 constexpr int assignment_order = 3;
 constexpr std::int64_t power_chunk = 65536;
 
-/// Of all ranks. Without rounding: the same on any number of threads and ranks.
+/// Sums over all ranks, without rounding: same bits for any number of threads and ranks.
 MassSums mass_sums(const Device& device, std::int64_t count, const double* mass, Communicator& ranks) {
   if constexpr (cuda_built) {
     if (device.is_cuda()) return mass_sums_cuda(device, count, mass);
@@ -62,7 +62,7 @@ MassSums mass_sums(const Device& device, std::int64_t count, const double* mass,
 
 using Ranks = std::shared_ptr<Communicator>;
 
-/// Particles where their mass is put onto meshes, of each rank its own.
+/// The particles of this rank, ready to be assigned to meshes.
 class PlacedMasses {
  public:
   PlacedMasses(const Particles& particles, const Device& device, Ranks ranks)
@@ -90,13 +90,13 @@ class PlacedMasses {
   const Device& device() const { return device_; }
   const Ranks& ranks() const { return ranks_; }
   const MassSums& masses() const { return masses_; }
-  /// Of masses on a mesh. Equal ones have numbers that a GPU adds up in 32 bits.
+  /// The unit of fixed-point masses on a mesh. Equal masses have units that a GPU adds in 32 bits.
   double quantum() const {
     const double least = physics::mass_quantum(masses_.sum, masses_.largest);
     return are_equal() ? std::max(least, physics::equal_mass_quantum(masses_.largest)) : least;
   }
-  /// In a box that is folded onto `side`, for meshes of so many cells per side; good until the next call. On a GPU in
-  /// an order in which neighbours follow each other: what is put onto a mesh does not depend on it.
+  /// The particles in a box that is folded onto `side`, for meshes with `cells` per side; valid until the next call. On
+  /// a GPU neighbours follow each other; sums on the mesh do not depend on the order.
   MeshParticles<double> folded(double side, int cells) {
     if (packed_) {
       MassArrays to = arrays();
@@ -138,7 +138,7 @@ class PlacedMasses {
   std::array<Buffer<double>, 3> moved_;   // on the CPU
 };
 
-/// Two meshes of so many cells per side, the second half a cell lower along every axis.
+/// Two meshes with `cells` per side. The second is shifted by half a cell along every axis.
 class InterlacedMeshes {
  public:
   InterlacedMeshes(const Device& device, int cells, const Ranks& ranks)
@@ -150,13 +150,13 @@ class InterlacedMeshes {
     for (auto& density : density_) density = Buffer<double>(device, std::int64_t{cells} * cells * planes_);
   }
 
-  /// What they measure of a box that is folded onto `side`: the shells below half the Nyquist wave number.
+  /// The shells below half the Nyquist wave number of a box that is folded onto `side`.
   std::vector<Shell> measure(PlacedMasses& particles, double side) {
     const MeshParticles<double> folded = particles.folded(side, cells_);
     for (std::size_t mesh = 0; mesh < density_.size(); ++mesh)
       deposit(folded, particles.quantum(), side, -0.5 * static_cast<double>(mesh) * side / cells_, density_[mesh]);
     if (ranks_->size() > 1) scratch_ = Buffer<std::byte>();  // the transform of slabs has messages in its place
-    // |δ|² has the square of the product of three of these.
+    // |δ|² contains the square of the product of three scales.
     const double cell = side / cells_, scale = std::cbrt(cell * cell * cell / particles.masses().sum);
     std::vector<double> unwindow(static_cast<std::size_t>(meter_->reach()) + 1);
     for (std::size_t m = 0; m < unwindow.size(); ++m)
@@ -254,7 +254,7 @@ Key<AnalysisOptions> cells_key() {
   return key;
 }
 
-/// The linear power of a box whose waves are known from its run, at its time and in its lengths.
+/// Linear theory for a box whose waves are known from its run, at its time and in its lengths.
 std::optional<std::function<double(double)>> linear_power_of(const AnalysisSnapshot& snapshot) {
   const auto& universe = snapshot.universe;
   if (!universe || !universe->knows_waves) return std::nullopt;
@@ -265,7 +265,7 @@ std::optional<std::function<double(double)>> linear_power_of(const AnalysisSnaps
   };
 }
 
-/// `taken_off`: of every power.
+/// `taken_off` is subtracted from every power.
 void add_power_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, double taken_off, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   const std::string k_unit = units.length.empty() ? "" : fmt::format("1/({})", units.length);
@@ -283,7 +283,7 @@ void add_power_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spect
   }
 }
 
-/// A snapshot, perhaps without its particles, and what was measured of them: where they live, if they do.
+/// A measured snapshot. It has no particles if they stayed on their device.
 struct MeasuredBox {
   AnalysisSnapshot snapshot;
   PowerSpectrum spectrum;

@@ -17,7 +17,7 @@ namespace pergola {
 
 namespace {
 
-/// a H, in the velocity over the length of the file; 0 without expansion.
+/// a H in the file's velocity over its length; 0 without expansion.
 double expansion_of(const AnalysisSnapshot& snapshot) {
   if (!snapshot.universe) return 0;
   const double a = snapshot.universe->scale_factor;
@@ -135,7 +135,7 @@ struct CountedShell {
   double inner, outer, count;
 };
 
-/// For a scale radius: the density that makes the expected number that of all found, and what is left to minimise.
+/// For one scale radius: the density at which the expected number equals the found one, and the value to minimise.
 struct Likelihood {
   double density = 0;  // particles per volume
   double cash = 0;
@@ -152,7 +152,7 @@ Likelihood likelihood_of(const std::vector<CountedShell>& shells, double scale) 
   return {density, count - count * std::log(density) - logs};
 }
 
-/// The top of the likelihood between two logarithms: on a grid, then by golden sections. Not a number at an end.
+/// The maximum of the likelihood between two logarithms, on a grid, then by golden sections. not_known at an end.
 double best_scale(const std::vector<CountedShell>& shells, double low, double high) {
   constexpr int steps = 200, sections = 60;
   const auto cash = [&](double log_scale) { return likelihood_of(shells, std::exp(log_scale)).cash; };
@@ -207,7 +207,7 @@ namespace {
 
 constexpr std::int64_t usual_shells = 24;
 
-/// The shells of one species about one place, and the halo that was fitted to them.
+/// The shells of one species about one centre, and the fit to them.
 struct ShownProfile {
   std::int64_t group = 0;
   std::string species, name;  // `name` for legends

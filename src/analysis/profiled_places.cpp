@@ -28,12 +28,12 @@ bool asks_for_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& op
   return options.group > 0 || options.groups > 0 || (snapshot.box.periodic() && options.center == "density");
 }
 
-/// The groups that are asked for, by their numbers from 0.
+/// The requested groups; numbers start at 0.
 struct WantedGroups {
   std::int64_t first = 0, count = 1;
 };
 
-/// Of those that were found.
+/// `found`: the number of existing groups.
 WantedGroups wanted_groups(std::int64_t found, const AnalysisOptions& options, const std::string& name) {
   if (options.group > 0 && options.groups > 0)
     throw Error(ErrorKind::input, "--group, --groups: expected one of them, found both");
@@ -49,7 +49,7 @@ WantedGroups wanted_groups(std::int64_t found, const AnalysisOptions& options, c
   return {0, std::min(found, std::max<std::int64_t>(options.groups, 1))};
 }
 
-/// The place of a group; `farthest`: beyond it are images only.
+/// The profile of a group. `farthest`: half of a periodic box.
 ProfiledPlace place_of(const GroupProperties& group, std::int64_t number, const AnalysisOptions& options,
                        double farthest) {
   ProfiledPlace place;
@@ -86,7 +86,7 @@ void measure_halo(const AnalysisSnapshot& all, const SeenFromCenter& seen, const
 
 namespace {
 
-/// Each species that is seen, and all where there are several.
+/// One profile per species, and one of all if there are several.
 std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const ProfiledPlace& place,
                                         const SeenFromCenter& seen, const AnalysisOptions& options, std::int64_t bins,
                                         bool by_mass) {
@@ -123,7 +123,7 @@ std::vector<PlaceProfile> profiles_of_groups(const ChosenParticles& particles, c
   return profiles;
 }
 
-/// `seen`: what was seen from it, of the chosen particles.
+/// Also returns the chosen particles sorted by distance from the centre.
 ProfiledPlace place_about_center(const ChosenParticles& particles, const AnalysisOptions& options, const Device& device,
                                  SeenFromCenter& seen_from_it) {
   const AnalysisSnapshot &chosen = particles.chosen(), &all = particles.all();
@@ -145,7 +145,7 @@ PlaceProfile profile_about_center(const ChosenParticles& particles, const Analys
   return {place, shells_about(particles.chosen(), place, seen, options, bins, has_mass(particles.chosen().particles))};
 }
 
-/// A shell on its way to all ranks.
+/// A shell as a message to all ranks.
 struct ShellRow {
   std::int64_t place = 0, species = 0;
   ProfileShell shell;
@@ -156,7 +156,7 @@ void add_rows(std::int64_t place, const std::vector<SpeciesShells>& parts, std::
     for (const ProfileShell& shell : shells) to.push_back({place, species, shell});
 }
 
-/// The shells that the ranks have found to their places, on all of them.
+/// Puts the shells of all ranks into their profiles, on all ranks.
 void share_shells(Communicator& ranks, const std::vector<ShellRow>& own, std::vector<PlaceProfile>& profiles) {
   for (const ShellRow& row : gather_lists_on_all(ranks, own)) {
     auto& parts = profiles[static_cast<std::size_t>(row.place)].parts;
@@ -165,7 +165,7 @@ void share_shells(Communicator& ranks, const std::vector<ShellRow>& own, std::ve
   }
 }
 
-/// Each by one rank.
+/// Each group is profiled by one rank, in rounds.
 std::vector<PlaceProfile> profiles_of_spread_groups(const std::shared_ptr<Communicator>& ranks,
                                                     AnalysisSnapshot snapshot, const AnalysisOptions& options,
                                                     std::int64_t bins, const Device& device) {
@@ -224,7 +224,7 @@ std::vector<Key<AnalysisOptions>> profiled_group_keys() {
 
 namespace {
 
-/// The next particles by distance for each rank. Those of `own` are gone then.
+/// Gives each rank the next range of particles by distance. Frees the particles of `own`.
 Particles particles_by_distance(Communicator& ranks, AnalysisSnapshot& own, const Vec3<double>& center, int threads) {
   SeenFromCenter seen = seen_from(own, center);
   const auto counts = counts_by_distance(ranks, seen.order.size(), [&](std::size_t k) {
@@ -236,7 +236,7 @@ Particles particles_by_distance(Communicator& ranks, AnalysisSnapshot& own, cons
   return route_particles(routing, std::move(own.particles));
 }
 
-/// Those of all ranks, of which each has the next ones.
+/// Sorted distances of all ranks. Each rank has the next range.
 SortedRadii radii_of_all(Communicator& ranks, const std::vector<double>& own) {
   constexpr double beyond = std::numeric_limits<double>::infinity();
   const auto counts = gather_lists_on_all(ranks, std::vector<std::size_t>{own.size()});
@@ -253,7 +253,7 @@ SortedRadii radii_of_all(Communicator& ranks, const std::vector<double>& own) {
           }};
 }
 
-/// Sums of the shells, from rank to rank.
+/// Sums of the shells, added from rank to rank.
 std::vector<ShellSums> sums_of_all(Communicator& ranks, const AnalysisSnapshot& snapshot, const SystemCenter& center,
                                    const SeenFromCenter& seen, const std::vector<double>& edges, bool by_mass) {
   return add_lists_in_turn(ranks, std::vector<ShellSums>(edges.size() - 1), [&](std::vector<ShellSums>& sums) {
@@ -261,7 +261,7 @@ std::vector<ShellSums> sums_of_all(Communicator& ranks, const AnalysisSnapshot& 
   });
 }
 
-/// The halo about a place from the sphere about it, which rank 0 has.
+/// The halo about a centre: rank 0 gathers the sphere around it.
 void measure_spread_halo(Communicator& ranks, const AnalysisSnapshot& own, int threads, ProfiledPlace& place) {
   const HaloDensities limits = halo_densities(own, threads, ranks);
   if (std::isnan(limits.mean)) return;

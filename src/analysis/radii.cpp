@@ -46,7 +46,7 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-/// Particles in the order of the input as stretches of it.
+/// A range of places in the input.
 struct IndexRange {
   std::size_t begin = 0, end = 0;
 };
@@ -58,7 +58,7 @@ void each_in(const Ranges& some, const Use& use) {
     for (std::size_t i = one.begin; i < one.end; ++i) use(i);
 }
 
-/// What is left without some of them, which are given in ascending order.
+/// Removes `some`, in ascending order, from the ranges.
 void take_out(const Indices& some, const Ranges& from, Ranges& left) {
   left.clear();
   auto next = some.begin();
@@ -88,7 +88,7 @@ bool all_massless(const Particles& p, Communicator& ranks) {
   return on_no_rank(std::any_of(p.mass.begin(), p.mass.end(), [](double m) { return m != 0; }), ranks);
 }
 
-/// On all ranks. Throws Error(input) for none.
+/// The number of particles on all ranks. Throws Error(input) if there are none.
 std::int64_t count_of_some(std::size_t own, Communicator& ranks) {
   auto count = static_cast<std::int64_t>(own);
   ranks.all_reduce(&count, 1, Reduction::sum);
@@ -114,14 +114,14 @@ Vec3<double> weighted_center(const Particles& p, const Ranges& members, bool equ
 
 Ranges all_places(const Particles& p) { return {{0, p.id.size()}}; }
 
-/// The particles in a sphere that shrinks. Between times when all of them are looked at only those at its edge are: the
-/// others were within `reach_` of where the centre was then, and cannot be outside yet.
+/// The particles in a sphere that shrinks. All particles are tested only sometimes. Between these times only those at
+/// the edge are: the others were within `reach_` of the centre then, and cannot be outside yet.
 class ShrinkingSphere {
  public:
   ShrinkingSphere(const Particles& own, Communicator& ranks) : own_(own), ranks_(ranks), members_(all_places(own)) {}
 
   const Ranges& members() const { return members_; }
-  /// About this centre; how many are outside then, on all ranks.
+  /// Shrinks about this centre. Returns how many particles are now outside, on all ranks.
   std::int64_t shrink(const Vec3<double>& center) {
     const double limit2 = shrunk2(center);
     leaving_.clear();
@@ -138,14 +138,14 @@ class ShrinkingSphere {
   }
 
  private:
-  /// The square of the radius that it has next; those beyond are at its edge then.
+  /// The square of the next radius. Renews the list of the edge if particles outside it could leave.
   double shrunk2(const Vec3<double>& center) {
     constexpr double part = 0.975, inner_part = 0.8;
     double most = 0;
     for (const std::size_t i : edge_) most = std::max(most, distance2_from(own_, i, center));
     double limit2 = part * part * on_all_ranks(most);
     const Vec3<double> shift = center - seen_from_;
-    // A hair less: distances are rounded.
+    // Slightly less, because distances are rounded.
     if (reach_ + std::sqrt(dot(shift, shift)) < (1 - 1e-9) * std::sqrt(limit2)) return limit2;
     most = 0;
     each_in(members_, [&](std::size_t i) { most = std::max(most, distance2_from(own_, i, center)); });
@@ -170,7 +170,7 @@ class ShrinkingSphere {
   double reach_ = std::numeric_limits<double>::infinity();
 };
 
-/// The next ones by distance for each rank, in their order.
+/// Gives each rank the next range of particles by distance, sorted.
 std::vector<SeenMass> sorted_over_ranks(std::vector<SeenMass> own, Communicator& ranks) {
   const auto sort = [](std::vector<SeenMass>& some) {
     std::sort(some.begin(), some.end(), [](const SeenMass& a, const SeenMass& b) { return a.from < b.from; });
@@ -243,7 +243,7 @@ std::vector<double> lagrangian_radii(std::vector<SeenMass> own, const std::vecto
       throw Error(
           ErrorKind::input,
           fmt::format("Lagrangian radii: the mass fraction is {}, expected above 0 and at most 1", to_text(fraction)));
-    // A hair less than the fraction: the sum of N equal masses may miss f M by rounding.
+    // Slightly less than the fraction: the rounded sum of N equal masses may miss f M.
     const double wanted = fraction * total * (1 - 1e-12);
     const auto found = std::lower_bound(next.begin(), next.end(), wanted,
                                         [](const SeenMass& one, double mass) { return one.mass < mass; });
@@ -261,7 +261,7 @@ double half_mass_radius(const Particles& particles) {
 
 namespace {
 
-/// Of the particles of all ranks; those of `own` are gone then.
+/// The radii of the particles of all ranks. Frees the particles of `own`.
 std::vector<double> radii_about(const Vec3<double>& center, AnalysisSnapshot& own, Communicator& ranks) {
   const Particles& p = own.particles;
   std::vector<SeenMass> seen;
@@ -274,7 +274,7 @@ std::vector<double> radii_about(const Vec3<double>& center, AnalysisSnapshot& ow
   return lagrangian_radii(std::move(seen), {lagrangian_fractions.begin(), lagrangian_fractions.end()}, ranks);
 }
 
-/// The system at one file, as a line of the table.
+/// Adds the line of one file to the table.
 void add_radii(AnalysisSnapshot own, const AnalysisOptions& options, const Device& device,
                const std::shared_ptr<Communicator>& ranks, Table& table) {
   std::int64_t count = own.particles.size();

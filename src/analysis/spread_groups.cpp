@@ -24,7 +24,7 @@ using Lists = std::vector<std::vector<std::uint32_t>>;
 
 Lists lists_for(const Communicator& ranks) { return Lists(static_cast<std::size_t>(ranks.size())); }
 
-/// Sets of friends as a rank sees them: of its slab, and of guests from the slabs after it.
+/// Sets of friends on one rank: its slab, and ghosts from later slabs.
 struct SlabSets {
   std::vector<std::uint32_t> set;       // of each particle, the slab's first
   std::vector<std::uint64_t> label;     // by set: the lowest id
@@ -39,7 +39,7 @@ struct SlabSets {
   }
 };
 
-/// `places`: of the slab's particles and of guests.
+/// `places`: positions of the slab's particles, then of the ghosts.
 SlabSets sets_in(Particles places, const std::vector<std::uint64_t>& own_id, const std::vector<std::uint64_t>& guest_id,
                  const FriendFrame& frame, const Device& cpu) {
   SlabSets sets;
@@ -59,8 +59,8 @@ SlabSets sets_in(Particles places, const std::vector<std::uint64_t>& own_id, con
   return sets;
 }
 
-/// Gives sets of several ranks that are one the same label: ranks tell each other those of the particles that both see
-/// until nothing changes. What is found is the lowest id of all, in whatever order.
+/// Gives sets that span ranks one label. Ranks exchange the labels of shared particles until nothing changes. The
+/// result is the lowest id, in any order of exchanges.
 void join_over_ranks(Communicator& ranks, const std::vector<Routing>& routings, std::size_t here, SlabSets& sets) {
   std::vector<std::uint64_t> labels(here);
   const auto labels_here = [&] {
@@ -85,12 +85,12 @@ void join_over_ranks(Communicator& ranks, const std::vector<Routing>& routings, 
   }
 }
 
-/// Members that a rank has of a group.
+/// The members of a group on one rank.
 struct MemberCount {
   std::uint64_t label = 0;
   std::int64_t count = 0;
 };
-/// Of all ranks, and who has the most.
+/// The members of a group on all ranks, and the rank with the most.
 struct GroupOwner {
   std::uint64_t label = 0;
   std::int64_t count = 0, owner = 0, most = 0;
@@ -98,7 +98,7 @@ struct GroupOwner {
 
 bool by_label(const MemberCount& a, const MemberCount& b) { return a.label < b.label; }
 
-/// Rising labels, each once.
+/// Adds equal labels; ascending.
 std::vector<MemberCount> added_up(std::vector<MemberCount> counts) {
   std::sort(counts.begin(), counts.end(), by_label);
   std::vector<MemberCount> sums;
@@ -109,8 +109,8 @@ std::vector<MemberCount> added_up(std::vector<MemberCount> counts) {
   return sums;
 }
 
-/// Who gets which group of those that this rank has members of, by rising label. For each label one rank, which has
-/// nothing else to do with it, adds up what the ranks have.
+/// For the groups with members on this rank, by ascending label: the rank that will own them. For each label one rank,
+/// chosen by the label, adds the counts of all ranks.
 std::vector<GroupOwner> find_owners(Communicator& ranks, const SlabSets& sets, std::int64_t least) {
   std::vector<MemberCount> whole, parts;
   for (std::size_t set = 0; set < sets.own.size(); ++set) {
@@ -148,7 +148,7 @@ std::vector<GroupOwner> find_owners(Communicator& ranks, const SlabSets& sets, s
   return found;
 }
 
-/// Particles of one label after the other, each group by rising id.
+/// Groups of particles with the same label, members by rising id.
 FriendGroups groups_by(const std::vector<std::uint64_t>& label, const Particles& members) {
   std::vector<std::size_t> order(label.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -160,7 +160,7 @@ FriendGroups groups_by(const std::vector<std::uint64_t>& label, const Particles&
     if (k == 0 || label[order[k]] != label[order[k - 1]]) found.groups.emplace_back();
     found.groups.back().push_back(order[k]);
   }
-  // Labels rise: of groups of one size that with the lowest id is first.
+  // Labels ascend, so of equal groups the one with the lowest id stays first.
   std::stable_sort(found.groups.begin(), found.groups.end(),
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
   return found;
@@ -175,7 +175,7 @@ FriendSlabs::FriendSlabs(Communicator& ranks, const FriendFrame& frame, const Pa
   std::sort(planes.begin(), planes.end());
   std::int64_t total = own.size();
   ranks.all_reduce(&total, 1, Reduction::sum);
-  // All cuts at once are searched by halves: the first plane before which a rank's share is reached.
+  // Bisection for all cuts at once: the first plane at which a rank's part of the particles begins.
   first_.assign(size + 1, 0);
   std::vector<std::int64_t> high(size + 1, frame_.count[2]), below(size + 1);
   first_[size] = frame_.count[2], high[0] = 0;
@@ -298,12 +298,12 @@ OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const 
 
 namespace {
 
-/// Cells of a neighbourhood in a thin slab are made for no less of the box.
+/// In a thin slab, cells of the neighbourhood are made for at least this part of the box.
 constexpr double least_part = 1.0 / 32;
-/// Spheres of groups that have about so many members are looked around at a time, for what is in them takes memory.
+/// Spheres are searched in batches; the groups of a batch have about this number of members, to limit memory.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 20;
 
-/// A group among those of all ranks.
+/// Size and lowest id of a group: its order among all groups.
 struct GroupPlace {
   std::int64_t particles = 0;
   std::uint64_t lowest_id = 0;
@@ -312,13 +312,13 @@ bool comes_before(const GroupPlace& a, const GroupPlace& b) {
   return a.particles != b.particles ? a.particles > b.particles : a.lowest_id < b.lowest_id;
 }
 
-/// Something of a group, on its way to all ranks.
+/// A value of a group as a message to all ranks.
 template <class V>
 struct OfGroup {
   std::int64_t number = 0;
   V value{};
 };
-/// By number, from the first that there is.
+/// Values of all ranks by number.
 template <class V>
 std::vector<V> gather_by_number(Communicator& ranks, const std::vector<OfGroup<V>>& own) {
   auto all = gather_lists_on_all(ranks, own);
@@ -328,7 +328,7 @@ std::vector<V> gather_by_number(Communicator& ranks, const std::vector<OfGroup<V
   return values;
 }
 
-/// A particle in a message.
+/// A particle as a message.
 struct ParticleRow {
   std::uint64_t id = 0, species = 0;
   double mass = 0, x = 0, y = 0, z = 0, vx = 0, vy = 0, vz = 0;
@@ -342,7 +342,7 @@ void add_row(const ParticleRow& row, Particles& to) {
   to.vx.push_back(row.vx), to.vy.push_back(row.vy), to.vz.push_back(row.vz);
 }
 
-/// With these particles instead of its own.
+/// The snapshot with other particles.
 AnalysisSnapshot with_particles(AnalysisSnapshot frame, Particles particles) {
   frame.particles = std::move(particles);
   return frame;

@@ -91,7 +91,7 @@ std::vector<HaloCount> halo_counts(AnalysisSnapshot box, const ExpectedHalos& th
   last.high = heaviest * each;
   last.expected = volume * theory.tinker_between(last.low, last.high);
 
-  // A sphere may hold up to twice the mass of its group.
+  // A sphere may hold up to twice the mass of its group, so smaller groups count too.
   AnalysisOptions options;
   options.linking = linking;
   options.least = static_cast<std::int64_t>(std::max(20.0, least / 2));
