@@ -18,7 +18,7 @@ namespace pergola {
 
 namespace {
 
-/// Of all analyses of particles; # stands for the number of the snapshot.
+/// For all analyses of particles; # stands for the number of the snapshot.
 std::vector<std::string> analysis_files() {
   std::vector<std::string> names;
   for (const AnalysisEntry& entry : analysis_entries())
@@ -26,7 +26,7 @@ std::vector<std::string> analysis_files() {
   return names;
 }
 
-/// Writes after the snapshot of the same moment, whose number it takes.
+/// Writes after the snapshot of the same moment, and takes its number.
 class AnalysisOutput final : public Output {
  public:
   explicit AnalysisOutput(OutputContext& context) : Output(context) {
@@ -66,7 +66,7 @@ class AnalysisOutput final : public Output {
     AnalysisOptions options;
   };
 
-  /// What [output.NAME] gives.
+  /// The options from [output.NAME].
   AnalysisOptions options_of(const AnalysisEntry& entry) const {
     AnalysisOptions options;
     const KeyValues& given = context_.config.output.analysis_options;
@@ -111,7 +111,7 @@ class AnalysisOutput final : public Output {
 
   int number() const { return context_.results.snapshots - 1; }
 
-  /// What the ranks together, or rank 0, are given of the particles.
+  /// The particles for all ranks together, or for rank 0.
   AnalysisFiles files_of(const System& system, const std::function<std::unique_ptr<ShownParticles>()>& shown,
                          std::shared_ptr<Communicator> ranks) const {
     AnalysisFiles files;
@@ -127,7 +127,7 @@ class AnalysisOutput final : public Output {
     return files;
   }
 
-  /// Where there is nothing to be found (no groups yet), that is said and the run goes on.
+  /// If there is nothing to measure yet (no groups), the log says so and the run continues.
   void take(const Taken& taken, const AnalysisFiles& files, System& system) const {
     const AnalysisEntry& entry = *taken.entry;
     const std::string stage = fmt::format("analysis: {}", entry.name);

@@ -55,7 +55,7 @@ class AuditOutput final : public Output {
   }
 
  private:
-  /// `rows`: lines of the file that a checkpoint counts.
+  /// `rows`: the lines of the file before the checkpoint.
   void open(System& system, std::int64_t rows) {
     audits_ = system.can_audit();
     context_.on_root([&] {

@@ -83,7 +83,7 @@ RunPosition read_description(const std::string& description) {
 
 namespace {
 
-/// Bytes that a rank copies at a time of particles that are in memory already.
+/// The bytes that a rank copies at once, of particles that are in memory already.
 constexpr std::int64_t small_piece = 4 << 20;
 
 class CheckpointOutput final : public Output {
@@ -131,8 +131,7 @@ class CheckpointOutput final : public Output {
     return used;
   }
 
-  /// Every rank writes its particles, at once and while the steps wait; then rank 0 the file that makes it a
-  /// checkpoint.
+  /// Every rank writes its particles while the steps wait. Then rank 0 writes the file that makes them a checkpoint.
   void write_set(System& system, StateSource own) {
     Communicator& ranks = *context_.communicator;
     std::string first;

@@ -7,9 +7,14 @@
 #include "device/device.hpp"
 #include "outputs/output.hpp"
 
+// Checkpoints of a run: the state of the system, and a description of the run as JSON. A run that resumes reads the
+// description first.
+// A checkpoint is copied at once and written by another thread while the steps continue. With distributed particles
+// every rank writes its part. What always holds: a resumed run has the bits of the uninterrupted one.
 namespace pergola {
 
-/// What a run's checkpoint holds beside the state of the system.
+/// The content of a checkpoint beside the state of the system. Values that earlier versions did not write are 0 or
+/// empty.
 struct RunPosition {
   RunConfig config;
   Energies start;             // at the start of the run
@@ -24,14 +29,13 @@ struct RunPosition {
 std::string describe(const RunPosition& position);
 /// What the bits of a run depend on beside the program: the model of the GPU, or the instruction set of the CPU.
 std::string computed_on(const Device& device);
-/// Throws Error(input) on a description of another version.
+/// Throws Error(input) if the format is not this version's.
 RunPosition read_description(const std::string& description);
 
-/// The folder of the directory of a run that the checkpoints are in.
+/// The folder of checkpoints in the directory of a run.
 inline constexpr const char* checkpoint_folder = "checkpoint";
 
-/// checkpoint/: all that is needed to go on, whenever the run pauses for it. Taken at once, written by a thread of its
-/// own while the steps go on.
+/// checkpoint/: everything that a resumed run needs. Written whenever the run pauses for it.
 OutputEntry checkpoint_output();
 
 }  // namespace pergola

@@ -51,7 +51,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Files of the directory that the pattern describes, each with its number.
+/// The files of a directory that match a pattern, with their numbers.
 std::vector<std::pair<std::int64_t, fs::path>> find_files(const fs::path& directory, const std::string& pattern) {
   std::vector<std::pair<std::int64_t, fs::path>> found;
   std::error_code error;

@@ -9,7 +9,7 @@ namespace pergola {
 
 namespace {
 
-/// Of all kinds of system.
+/// The names for all kinds of system.
 std::vector<std::string> snapshot_files() {
   std::vector<std::string> names;
   for (const SystemEntry& entry : system_entries()) names.push_back(entry.snapshots);

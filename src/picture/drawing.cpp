@@ -13,12 +13,12 @@ namespace pergola {
 
 namespace {
 
-/// Cairo keeps places in 24 bits before the point: what is far outside is cut off at this many pixels.
+/// Cairo keeps positions in 24 bits before the point. Lines are cut at this distance in pixels.
 constexpr double far_away = 20000;
-/// A point of a line that is nearer to the one before is left out.
+/// A point of a line is left out if it is nearer to the point before.
 constexpr double least_step = 0.3;
 
-/// The part of a segment within ±far_away (Liang & Barsky 1984); none: nothing of it.
+/// The part of a segment within ±far_away (Liang & Barsky 1984); none if it is outside.
 std::optional<std::pair<Point, Point>> cut(Point a, Point b) {
   constexpr double largest = 1e12;  // beyond, rounding would hide where the edges are crossed
   for (double* const place : {&a.x, &a.y, &b.x, &b.y}) *place = std::clamp(*place, -largest, largest);
@@ -137,7 +137,7 @@ std::string drawing_format(const std::filesystem::path& path, std::string_view c
 
 namespace {
 
-/// The bytes of the character at the start; 0: not UTF-8 (RFC 3629), or a control character.
+/// The length in bytes of the first character; 0 if it is not UTF-8 (RFC 3629), or is a control character.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);

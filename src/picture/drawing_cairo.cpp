@@ -76,7 +76,7 @@ namespace {
   USE(surface_destroy)               \
   USE(surface_status)
 
-/// Cairo as it is found when the program runs: a machine that only computes need not have it.
+/// The functions of Cairo, found at run time: a machine that only computes needs no Cairo.
 struct CairoLibrary {
 #define PERGOLA_CAIRO_MEMBER(name) decltype(&::cairo_##name) name = nullptr;
   PERGOLA_CAIRO_FUNCTIONS(PERGOLA_CAIRO_MEMBER)
@@ -165,7 +165,7 @@ void check_cairo(cairo_status_t status) {
               fmt::format("Cairo cannot draw a figure: {}", cairo_library().status_to_string(status)));
 }
 
-/// A surface of Cairo, given back at the end.
+/// Owns a surface of Cairo.
 class Surface {
  public:
   explicit Surface(cairo_surface_t* surface) : surface_(surface) {
@@ -197,7 +197,7 @@ class Painter {
   Painter(const Painter&) = delete;
   Painter& operator=(const Painter&) = delete;
 
-  /// Everything, larger by a factor.
+  /// Draws all items, scaled by a factor.
   void draw_scaled(const Drawing& figure, double factor) {
     cairo_.scale(context_, factor, factor);
     set_color(figure.paper(), 1);
@@ -294,7 +294,7 @@ class Painter {
     cairo_.set_source_rgba(context_, c.r / 255.0, c.g / 255.0, c.b / 255.0, opacity);
   }
 
-  /// Sets the font of a run and tells its width.
+  /// Sets the font of a run. Returns its width.
   double advance(const TextRun& run, double size, bool bold) {
     cairo_.select_font_face(context_, font_family, CAIRO_FONT_SLANT_NORMAL,
                             bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
@@ -334,7 +334,7 @@ cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count) 
   return CAIRO_STATUS_SUCCESS;
 }
 
-/// The pixels of a figure that is nothing else; null: it is more.
+/// The image if the figure is nothing but pixels that fill it; else null.
 const Image* only_pixels(const Drawing& figure) {
   const auto* const pixels = figure.items().size() == 1 ? std::get_if<Pixels>(&figure.items()[0]) : nullptr;
   if (!pixels) return nullptr;
@@ -346,7 +346,7 @@ const Image* only_pixels(const Drawing& figure) {
 
 constexpr double points_per_pixel = 0.75;  // 96 pixels and 72 points to the inch
 
-/// The bytes of a PDF of one page. The date of its making is left out: the same figure gives the same bytes.
+/// A PDF of one page, without the date: the same figure gives the same bytes.
 std::string encode_pdf(const Drawing& figure) {
   const auto& cairo = cairo_library();
   std::string bytes;

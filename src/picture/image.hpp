@@ -13,7 +13,7 @@ struct Color {
   friend bool operator==(Color, Color) = default;
 };
 
-/// `opacity` parts of `over` on `under`.
+/// Mixes `over` with weight `opacity` and `under` with the rest.
 Color blend(Color under, Color over, double opacity);
 
 /// An RGB picture, 8 bits per channel; row 0 is the top.
@@ -41,8 +41,8 @@ class PERGOLA_API Image {
 /// The bytes of a PNG file. The same picture always gives the same bytes.
 PERGOLA_API std::vector<std::uint8_t> encode_png(const Image& image);
 
-/// Writes beside the name and renames when complete. Throws Error(system) when the operating system refuses
-/// and Error(input) for a path that cannot name a file.
+/// The file appears when it is complete. Throws Error(system) if the operating system refuses, and Error(input) for a
+/// path that cannot name a file.
 PERGOLA_API void write_png(const std::filesystem::path& path, const Image& image);
 
 }  // namespace pergola

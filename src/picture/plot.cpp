@@ -16,7 +16,7 @@ namespace pergola {
 
 namespace {
 
-// How all plots on paper look.
+// The style of all plots on paper.
 constexpr Color paper_color{255, 255, 255}, ink_color{38, 42, 51}, faint_color{226, 229, 234};
 constexpr double tick_size = 12, label_size = 13.5, title_size = 15;  // of the fonts, pixels
 constexpr double cap_height = 0.73;                                   // of a capital, in sizes of the font
@@ -30,7 +30,7 @@ std::string power_text(int exponent) { return "10^{" + with_minus_sign(std::to_s
 
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
 
-/// The value without the digits that are noise of its computation.
+/// The value rounded to ten digits, without the noise of its computation.
 double cleaned(double value) { return parse_real(fmt::format("{:.10g}", value)).value_or(value); }
 
 }  // namespace
@@ -132,7 +132,7 @@ namespace {
 
 constexpr double plot_gap = 8;
 
-/// A plot's axes set on the picture: where values lie in pixels.
+/// The field of a plot and its scales: converts values to pixels.
 struct Canvas {
   Rect field;
   Scale x, y;
@@ -157,7 +157,7 @@ int ticks_wanted(double length, double spacing) { return std::max(2, static_cast
 std::vector<Tick> ticks_across(const Scale& scale, double width) { return scale.ticks(ticks_wanted(width, 95)); }
 std::vector<Tick> ticks_up(const Scale& scale, double height) { return scale.ticks(ticks_wanted(height, 48)); }
 
-/// Between the axes, in whole pixels: lines along its edges are sharp.
+/// The field between the axes, in whole pixels, so that lines along its edges are sharp.
 Rect field_of(const Rect& area, const Plot& plot, const Scale& y) {
   const double top = std::round(area.y + (plot.title.empty() ? 2 * plot_gap : 2.5 * plot_gap + title_size));
   const double below = tick_size + 2.5 * plot_gap + (plot.x.label.empty() ? 0 : label_size + 0.75 * plot_gap);
@@ -244,7 +244,7 @@ void draw_marker(Drawing& figure, Point at, Marker marker, double r, Color color
   }
 }
 
-/// `clip`: markers whose middle is outside are left out; those on the edge are whole.
+/// Markers with their centre outside `clip` are left out; markers on the edge are drawn whole.
 void draw_points(Drawing& figure, const Rect& clip, const std::vector<Point>& points, const SeriesStyle& style) {
   if (style.stroke != Stroke::none) figure.polyline(points, pen_of(style));
   if (style.marker == Marker::none) return;
@@ -264,7 +264,7 @@ std::vector<Point> places(const Canvas& canvas, const Series& series) {
   return points;
 }
 
-/// How much of the lines lies in a rectangle, in steps of a few pixels.
+/// How much of the lines is inside a rectangle, in steps of a few pixels.
 std::size_t hidden_length(const Rect& rect, const std::vector<std::vector<Point>>& lines) {
   constexpr double step = 6;
   std::size_t count = 0;
@@ -281,7 +281,7 @@ std::size_t hidden_length(const Rect& rect, const std::vector<std::vector<Point>
   return count;
 }
 
-/// The place along the edge of the field at which the legend hides least; corners first.
+/// The place along the edge of the field where the legend hides least; corners come first.
 Rect place_legend(const Rect& field, double width, double height, const std::vector<std::vector<Point>>& lines) {
   const double left = field.x + plot_gap, right = field.right() - plot_gap - width, center = (left + right) / 2;
   const double top = field.y + plot_gap, bottom = field.bottom() - plot_gap - height, middle = (top + bottom) / 2;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t rows_per_task = 32;
 
-/// Means over 2r + 1 neighbours; beyond the ends lies nothing. `from` has r + 1 zeros before and r after the row.
+/// The mean of 2r + 1 neighbours; cells beyond the ends are 0. `from` has r + 1 zeros before the row and r after it.
 void mean_of_neighbours(const std::vector<double>& from, int count, int r, double* to) {
   const double scale = 1.0 / (2 * r + 1);
   double sum = 0;
@@ -79,7 +79,7 @@ const std::vector<double>& up_of(const Particles& p, SightLine axis) { return ax
 double right_of(Vec3<double> v, SightLine axis) { return axis == SightLine::x ? v.y : v.x; }
 double up_of(Vec3<double> v, SightLine axis) { return axis == SightLine::z ? v.y : v.z; }
 
-/// Of the values of all ranks the one at a fraction of the way from the lowest to the highest.
+/// The value of all ranks at a fraction of the way from the lowest to the highest.
 double quantile(std::vector<double> values, double fraction, Communicator& ranks) {
   auto total = static_cast<std::int64_t>(values.size());
   ranks.all_reduce(&total, 1, Reduction::sum);
@@ -91,7 +91,7 @@ double quantile(std::vector<double> values, double fraction, Communicator& ranks
   return RankedValues(ranks, values).reaching({place + 1}).front();
 }
 
-/// Of the values of all ranks.
+/// The middle of the lowest and highest value of all ranks.
 double middle_of_range(const std::vector<double>& values, Communicator& ranks) {
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double value : values) low = std::min(low, value), high = std::max(high, value);
@@ -100,7 +100,7 @@ double middle_of_range(const std::vector<double>& values, Communicator& ranks) {
   return 0.5 * low + 0.5 * high;
 }
 
-/// Where particles lie in a grid with a margin around the map.
+/// The places of particles on the grid of the map with its margin.
 struct Placing {
   const std::vector<double>&right, &up;
   double right_center, up_center, cells_per_length, half_side;
@@ -108,7 +108,7 @@ struct Placing {
   double y(std::size_t i) const { return half_side - (up[i] - up_center) * cells_per_length; }
 };
 
-/// What stands on the map and its margin of a periodic cube: of each particle the images that are there.
+/// The periodic images of particles on the map and its margin.
 struct PeriodicImages {
   std::vector<double> right, up, mass;
 
@@ -128,8 +128,8 @@ struct PeriodicImages {
   }
 };
 
-/// Shares out the masses of all ranks over the four nearest cells by area, in whole quanta: the sums are the same in
-/// any order. Particles beyond the grid are left out. Null: each particle is one.
+/// Distributes masses over the four nearest cells by area, in fixed-point units: the sums do not depend on order or
+/// ranks. Particles beyond the grid are left out. Null `mass`: each particle counts 1.
 SquareGrid deposit(const Placing& placing, const std::vector<double>* mass, double quantum, int side,
                    Communicator& ranks) {
   SquareGrid to(side);
@@ -155,14 +155,15 @@ SquareGrid deposit(const Placing& placing, const std::vector<double>* mass, doub
   return to;
 }
 
-/// Blur radii 0, 1, 2, 4, … up to a part of the map.
+/// Blur radii 0, 1, 2, 4, …, up to a part of the map.
 std::vector<int> blur_radii(int pixels) {
   std::vector<int> radii{0};
   for (int radius = 1; radius <= std::max(1, pixels / widest_blur_parts); radius *= 2) radii.push_back(radius);
   return radii;
 }
 
-/// For each cell, the (fractional) place in `radii` at which the Gaussian around it holds the neighbours wanted.
+/// For each cell: the (fractional) index in `radii` at which the Gaussian around it holds the wanted number of
+/// neighbours.
 std::vector<float> smoothing_levels(const SquareGrid& number, const std::vector<int>& radii, int threads) {
   std::vector<float> level(number.cells.size(), -1.0f);
   std::vector<double> finer;
@@ -186,7 +187,7 @@ std::vector<float> smoothing_levels(const SquareGrid& number, const std::vector<
   return level;
 }
 
-/// Splits the mass by level, smooths each level by its radius and adds up.
+/// Splits the mass by level, smooths each level by its radius, and adds.
 SquareGrid smooth_adaptively(const SquareGrid& mass, const std::vector<float>& level, const std::vector<int>& radii,
                              int threads) {
   SquareGrid sum(mass.side);
@@ -240,7 +241,7 @@ Frame automatic_frame(const Particles& particles, SightLine axis, Communicator& 
 
 namespace {
 
-/// The map of what is placed on its grid, with a margin around it; of all ranks, which have so many particles.
+/// The map of placed particles. `particles`: their number on all ranks.
 Projection map_of(const Placing& placing, const std::vector<double>& mass, const ProjectionOptions& options, int margin,
                   int side, std::int64_t particles, Communicator& ranks) {
   constexpr double most_images = 4;  // of a particle on the grid, in the mean

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Color legend_color{235, 235, 240};
 
-/// The longest of 1, 2, 5 × 10^k that is at most `length`.
+/// The largest of 1, 2, 5 × 10^k that is at most `length`.
 double round_length(double length) {
   const double power = std::pow(10.0, std::floor(std::log10(length)));
   for (const double factor : {5.0, 2.0})
@@ -72,7 +72,7 @@ void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar,
                    {left - 0.5, y + height + 0.5},
                    {left - 0.5, y - 0.5}},
                   {legend_color, 1, 0.7});
-  // The densities end where the colours do, or before.
+  // Densities end with the colours, or before.
   const double end = std::min(bar.full, bar.top) / bar.full;
   const double high = bar.range.low * std::pow(bar.range.high / bar.range.low, end);
   style.size *= 0.85;
@@ -96,18 +96,18 @@ namespace {
 
 constexpr double brightest = 0.93;  // place in the colour map of the highest density; what is above is for the lights
 
-/// 0 for the lowest density of the range, 1 for the highest.
+/// 0 at the lowest density of the range, 1 at the highest.
 double place(const DensityRange& range, double density) {
   return density > range.low ? std::min(1.0, std::log(density / range.low) / std::log(range.high / range.low)) : 0.0;
 }
 
-/// How much of the density shows: nothing of a handful of bodies, all of a cluster.
+/// The visibility of the density: 0 for a few bodies, 1 for a cluster.
 double haze(const Projection& map) {
   const double n = static_cast<double>(map.particles);
   return std::clamp(std::log10(n / 20) / std::log10(15.0), 0.0, 1.0);
 }
 
-/// Light of single particles, 0 upwards, per pixel.
+/// Light of single particles per pixel.
 class Lights {
  public:
   explicit Lights(int pixels)
@@ -122,7 +122,7 @@ class Lights {
         light_[index(x, y)] += static_cast<float>(strength * std::exp(-(dx * dx + dy * dy) / (2 * width * width)));
       }
   }
-  /// Never above 1, however many lights overlap.
+  /// At most 1, for any number of overlapping lights.
   double exposed(int x, int y) const { return 1 - std::exp(-static_cast<double>(light_[index(x, y)])); }
 
  private:
@@ -133,7 +133,7 @@ class Lights {
   std::vector<float> light_;
 };
 
-/// A core and a faint halo per particle; fewer particles shine brighter, heavier ones too.
+/// A core and a faint halo per particle. Few particles are brighter; heavy ones too.
 Lights light_spots(const Projection& map) {
   Lights lights(map.pixels);
   if (map.spots.empty()) return lights;
@@ -159,7 +159,7 @@ std::uint8_t screen(std::uint8_t under, double over) {
   return static_cast<std::uint8_t>(std::lround(255 - (255 - under) * (1 - over)));
 }
 
-/// A colour at a brightness from 0 to 1, going on to white at the top.
+/// A colour at a brightness from 0 to 1; the brightest turn white.
 Color lit(Color color, double brightness) {
   const double light = std::pow(std::clamp(brightness, 0.0, 1.0), 1.4),
                white = std::max(0.0, light - 0.75) / 0.25 * 0.6;
@@ -169,7 +169,7 @@ Color lit(Color color, double brightness) {
   return {channel(color.r), channel(color.g), channel(color.b)};
 }
 
-/// The names of layers in their colours.
+/// The names of layers, each in its colour.
 void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {
   const auto& map = layers.front().map;
   TextStyle style = style_of(map);
@@ -182,7 +182,7 @@ void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {
   }
 }
 
-/// From the far end of each trail, where it is faint, to the particle.
+/// Trails begin faint at the far end.
 void draw_trails(Drawing& figure, const std::vector<std::vector<Point>>& trails) {
   constexpr std::size_t shades = 32;
   const double width = std::max(1.0, figure.width() / 600.0);

@@ -114,7 +114,7 @@ SeriesStyle style_for(std::size_t points) {
   return style;
 }
 
-/// |v(t) − v(0)| of the vector in three columns.
+/// |v(t) − v(0)| of a vector in three columns.
 std::vector<double> drift_of(const RunLog& log, const std::array<const char*, 3>& columns) {
   std::vector<double> drift(log.rows(), 0.0);
   for (const char* column : columns) {
@@ -124,7 +124,7 @@ std::vector<double> drift_of(const RunLog& log, const std::array<const char*, 3>
   return drift;
 }
 
-/// With a logarithmic axis.
+/// A plot against time with a logarithmic axis.
 Plot against_time(const char* title, const LogUnits& units, const std::string& label) {
   Plot plot;
   plot.title = title;

@@ -8,9 +8,13 @@
 #include "picture/camera.hpp"
 #include "picture/image.hpp"
 
+// Volume rendering: one ray through the middle of each pixel. From the farthest particle to the nearest, each lets
+// light through and adds its own (physics/volume_light.hpp), on black. A particle smaller than a pixel is enlarged to
+// one; a particle nearer than three of its lengths is made smaller.
+// The picture is cut into tiles; threads and ranks take whole tiles. So the bits do not depend on their numbers.
 namespace pergola {
 
-/// A smoothed particle that shines and absorbs.
+/// A smoothed particle that emits and absorbs light.
 struct VolumeParticle {
   Vec3<double> place;
   double length = 0;     // radius of the sphere that it is spread over
@@ -32,11 +36,8 @@ struct VolumePicture {
   std::int64_t ahead = 0;  // and those that are in front of the camera
 };
 
-/// One ray from the camera through the middle of each pixel: from the farthest particle to the nearest each lets light
-/// through and adds its own (physics/volume_light.hpp), on black. A particle that is smaller than a pixel is spread
-/// over one, and one that is nearer to the camera than three of its lengths is made smaller. The same bits on any
-/// number of threads. Where each rank has a part of the particles all call it together and get the same, the picture of
-/// one that has all: each rank follows the rays of some tiles. Throws Error(input) as CameraView does.
+/// Each rank has a part of the particles. Throws Error(input) as CameraView does. Collective; all ranks get the whole
+/// picture.
 PERGOLA_API VolumePicture render_volume(std::vector<VolumeParticle> particles, const VolumeOptions& options,
                                         Communicator& ranks = *serial_communicator());
 

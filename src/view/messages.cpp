@@ -11,13 +11,13 @@ namespace pergola {
 
 namespace {
 
-/// A number, little-endian.
+/// Adds a little-endian number.
 void put_in_message(std::string& to, unsigned value, int bytes) {
   for (int k = 0; k < bytes; ++k) to += static_cast<char>((value >> (8 * k)) & 0xff);
 }
 
-/// How binary messages to a page begin: four letters, the length of a JSON text in 32 bits, and the text, padded with
-/// blanks to a multiple of 8 bytes.
+/// The start of a binary message: four letters, the length of a JSON text in 32 bits, and the text, padded with blanks
+/// to a multiple of 8 bytes.
 std::string begin_view_message(std::string_view letters, const nlohmann::json& header) {
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -46,7 +46,7 @@ struct Span {
 
   void take(double value) { low = std::min(low, value), high = std::max(high, value); }
   double length() const { return high > low ? high - low : 0; }
-  /// 0 … most.
+  /// A value as a whole number from 0 to `most`.
   unsigned place(double value, double most) const {
     return length() > 0 ? static_cast<unsigned>(std::lround((value - low) / length() * most)) : 0;
   }
@@ -57,8 +57,7 @@ bool is_finite(const ViewPoints& points, std::size_t i) {
          std::isfinite(points.speed[i]);
 }
 
-/// Means over blocks of cells, so that no side has more than this number; 8 bits a value, of the range from low to
-/// high.
+/// Means over blocks of cells: at most 128 a side, 8 bits a value, scaled to the range of the means.
 nlohmann::json map_json(const StateMap& map) {
   constexpr int most_cells = 128;
   const auto every = [](int n) { return (n + most_cells - 1) / most_cells; };

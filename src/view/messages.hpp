@@ -11,9 +11,12 @@
 #include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
+// Binary messages to a page: points of a moment, or a picture of the density. web/src/wire.ts reads them. All numbers
+// are little-endian. A message begins with four letters, the length of a JSON text, and the text padded with blanks to
+// a multiple of 8 bytes.
 namespace pergola {
 
-/// Points of one moment, as a page draws them: three coordinates, a speed for the colour and a kind.
+/// The points of a moment: coordinates, a speed for the colour, and a kind.
 struct ViewPoints {
   double time = 0;
   std::string time_text;    // for people, with its unit
@@ -29,17 +32,16 @@ struct ViewPoints {
   std::vector<StateCurve> curves;
 };
 
-/// Every (total/most)-th place from 0 to total − 1, at most `most` of them: with particles in the order of the input
+/// Every (total/most)-th place from 0 to total − 1, at most `most`. With particles in the order of the input these are
 /// the same particles at every moment.
 PERGOLA_API std::vector<std::int64_t> spread_places(std::int64_t total, std::int64_t most);
 
-/// The message that a page takes, little-endian: "PGV1", the length of a JSON text, the text padded with blanks to a
-/// multiple of 8 bytes, then 8 bytes a point: x, y, z as 16-bit fractions of the frame that the text states, then 4
-/// bits of kind and 12 bits of speed, as a fraction of the range in the text. Points that are not finite are left out.
-/// Maps are in the text, thinned to 128 cells a side: base64 of a byte a cell, as a fraction of their range.
+/// "PGV1", the text, then 8 bytes a point: x, y, z as 16-bit fractions of the frame in the text, then 4 bits of kind
+/// and 12 bits of speed as a fraction of its range. Points that are not finite are left out. Maps are in the text: at
+/// most 128 cells a side, base64 of a byte a cell.
 PERGOLA_API std::string encode_points(const ViewPoints& points);
 
-/// All particles of one moment as a page's camera sees them.
+/// All particles of a moment as a page's camera sees them.
 struct ViewDensity {
   double time = 0;
   std::string time_text;    // for people, with its unit
@@ -48,12 +50,11 @@ struct ViewDensity {
   SeenDensity seen;
 };
 
-/// The message that a page takes, little-endian: "PGD1", the length of a JSON text, the text padded with blanks to a
-/// multiple of 8 bytes, then a byte a pixel, row 0 at the top: 255 ln(1 + n)/ln(1 + most) with n particles behind the
-/// pixel and `most` of the text behind the fullest.
+/// "PGD1", the text, then a byte a pixel, row 0 at the top: 255 ln(1 + n)/ln(1 + most), with n particles behind the
+/// pixel and `most` (in the text) behind the fullest one.
 PERGOLA_API std::string encode_density(const ViewDensity& density);
 
-/// What is not a finite number is null.
+/// Values that are not finite become null.
 nlohmann::json curve_json(const StateCurve& curve);
 
 }  // namespace pergola

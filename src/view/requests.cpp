@@ -60,7 +60,7 @@ Sight sight_of(const json& message) {
   return sight;
 }
 
-/// Nesting is refused before the parser follows it: nothing that a page sends has any.
+/// Nested messages are refused before the parser follows them; a page sends none.
 bool is_nested(std::string_view message) {
   return std::count_if(message.begin(), message.end(), [](char c) { return c == '{' || c == '['; }) > 1;
 }

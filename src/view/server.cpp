@@ -74,7 +74,7 @@ http::response<http::string_body> answer_to(const Request& request, http::status
 
 std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
-/// One more WebSocket, for as long as this lives.
+/// Counts an open WebSocket while it lives.
 struct Talk {
   explicit Talk(std::atomic<int>& all) : count(all) { ++count; }
   ~Talk() { --count; }
@@ -117,7 +117,7 @@ struct ViewServer::Parts {
       boost::system::error_code error;
       tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(use_awaitable, error));
       if (error || connections >= most_connections) {
-        // Too many files, perhaps: not as fast as the processor can.
+        // Too many open files, perhaps: wait before the next attempt.
         asio::steady_timer pause(context, milliseconds(error ? 100 : 10));
         co_await pause.async_wait(use_awaitable);
         continue;
@@ -127,7 +127,7 @@ struct ViewServer::Parts {
     }
   }
 
-  /// Of one connection. What goes wrong with it ends it, and nothing else.
+  /// Serves one connection. An error ends this connection and nothing else.
   asio::awaitable<void> serve(tcp::socket socket) {
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer;
@@ -152,7 +152,7 @@ struct ViewServer::Parts {
     stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
   }
 
-  /// ok: it is the page's own, and has the token.
+  /// ok: the request comes from the server's own page and has the token.
   http::status refusal(const Request& request) const {
     const auto host = text_of(request[http::field::host]), origin = text_of(request[http::field::origin]);
     if (!is_own_page(host, origin, address)) return http::status::forbidden;
@@ -211,7 +211,7 @@ struct ViewServer::Parts {
     co_await socket.async_write(asio::buffer(bytes), use_awaitable);
   }
 
-  /// Waits for some time.
+  /// Waits up to the time of the request.
   asio::awaitable<std::shared_ptr<const std::string>> newest(const ViewRequest& asked) {
     const bool picture = asked.kind == ViewRequest::Kind::newest_density;
     const auto end = std::chrono::steady_clock::now() + milliseconds(asked.wait_ms);
