@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "analysis/force_audit.hpp"
 #include "base/error.hpp"
 #include "view/messages.hpp"
 #include "view/requests.hpp"
@@ -32,7 +33,7 @@ std::int64_t sample_size(std::int64_t most) {
 /// At most `most` points, evenly spaced.
 ViewPoints thinned(const ViewPoints& points, std::int64_t most) {
   ViewPoints some = points;
-  const auto places = spread_places(std::ssize(points.x), most);
+  const auto places = sample_places(std::ssize(points.x), most);
   const auto keep = [&](auto& list) {
     for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[static_cast<std::size_t>(places[k])];
     list.resize(places.size());

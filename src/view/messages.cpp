@@ -119,16 +119,6 @@ nlohmann::json curve_json(const StateCurve& curve) {
   return {{"title", curve.title}, {"look", look}, {"x", numbers(curve.x)}, {"y", numbers(curve.y)}};
 }
 
-std::vector<std::int64_t> spread_places(std::int64_t total, std::int64_t most) {
-  const std::int64_t count = std::min(total, most);
-  std::vector<std::int64_t> places(static_cast<std::size_t>(count));
-  for (std::int64_t k = 0; k < count; ++k) {
-    const std::int64_t whole = total / count, rest = total % count;  // k total/count without overflow
-    places[static_cast<std::size_t>(k)] = k * whole + k * rest / count;
-  }
-  return places;
-}
-
 std::string encode_points(const ViewPoints& points) {
   std::vector<std::size_t> shown;
   std::array<Span, 3> frame;

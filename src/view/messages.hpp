@@ -32,10 +32,6 @@ struct ViewPoints {
   std::vector<StateCurve> curves;
 };
 
-/// Every (total/most)-th place from 0 to total − 1, at most `most`. With particles in the order of the input these are
-/// the same particles at every moment.
-PERGOLA_API std::vector<std::int64_t> spread_places(std::int64_t total, std::int64_t most);
-
 /// "PGV1", the text, then 8 bytes a point: x, y, z as 16-bit fractions of the frame in the text, then 4 bits of kind
 /// and 12 bits of speed as a fraction of its range. Points that are not finite are left out. Maps are in the text: at
 /// most 128 cells a side, base64 of a byte a cell.

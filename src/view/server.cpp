@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <random>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -15,9 +16,15 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/websocket.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <boost/beast/websocket/stream.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -37,7 +44,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 using Request = http::request<http::string_body>;
-using Socket = websocket::stream<beast::tcp_stream>;
+using Socket = websocket::stream<beast::tcp_stream, false>;  // without compression, which is never negotiated
 
 constexpr int most_connections = 32;
 constexpr seconds patience{30};
@@ -127,18 +134,29 @@ struct ViewServer::Parts {
     }
   }
 
+  /// Reads into a parser by hand: the composed operations of Beast take long to compile.
+  static asio::awaitable<Request> read_request(beast::tcp_stream& stream, beast::flat_buffer& buffer) {
+    http::request_parser<http::string_body> parser;
+    parser.header_limit(8192);
+    parser.body_limit(0);
+    parser.eager(true);
+    stream.expires_after(patience);
+    for (boost::system::error_code error; !parser.is_done();) {
+      if (buffer.size() == 0 || error == http::error::need_more)
+        buffer.commit(co_await stream.async_read_some(buffer.prepare(8192), use_awaitable));
+      buffer.consume(parser.put(buffer.data(), error));
+      if (error && error != http::error::need_more) throw boost::system::system_error(error);
+    }
+    co_return parser.release();
+  }
+
   /// Serves one connection. An error ends this connection and nothing else.
   asio::awaitable<void> serve(tcp::socket socket) {
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer;
     bool open = true;
     while (open) {
-      http::request_parser<http::string_body> parser;
-      parser.header_limit(8192);
-      parser.body_limit(0);
-      stream.expires_after(patience);
-      co_await http::async_read(stream, buffer, parser, use_awaitable);
-      const Request request = parser.release();
+      const Request request = co_await read_request(stream, buffer);
       if (websocket::is_upgrade(request) && refusal(request) == http::status::ok) {
         stream.expires_never();
         co_await talk(Socket(std::move(stream)), request);
@@ -146,7 +164,10 @@ struct ViewServer::Parts {
       }
       auto response = answer(request);
       open = response.keep_alive();
-      co_await http::async_write(stream, response, use_awaitable);
+      std::ostringstream text;
+      text << response;
+      const std::string bytes = std::move(text).str();
+      co_await asio::async_write(stream, asio::buffer(bytes), use_awaitable);
     }
     boost::system::error_code ignored;
     stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
