@@ -10,6 +10,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
+// The list of analyses, tables as CSV, and the keys that several analyses share. A table holds columns by name: adding
+// a value to an unknown name makes the column, so an analysis writes one row after the other without declaring columns
+// first.
 namespace pergola {
 
 namespace {

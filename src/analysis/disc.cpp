@@ -15,6 +15,8 @@
 #include "physics/exponential_disc.hpp"
 #include "physics/profiles.hpp"
 
+// Rings and bars use particles sorted by distance from the axis. Circular speeds come from the radial part of the
+// acceleration, v² = −R·a, averaged over a ring; kappa from the slope of v² between neighbouring rings.
 namespace pergola {
 
 namespace {

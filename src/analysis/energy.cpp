@@ -17,6 +17,9 @@
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
 
+// One process sums chunk by chunk. With distributed particles each rank sums the chunks that begin in its range of the
+// input, fetching the few particles that other ranks hold of its last chunk; rank 0 then adds the chunks in order. This
+// is why the bits do not depend on the number of ranks.
 namespace pergola {
 
 namespace {
@@ -30,19 +33,9 @@ void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, c
   for (const auto& potential : gravity.external)
     laws.push_back(external_law(potential, gravity.gravitational_constant));
   const Buffer<physics::ExternalLaw<double>> device_laws(device, laws);
-  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
-  Buffer<double> number[7];
-  for (auto& one : number) one = Buffer<double>(device, piece);
-  ShownArrays<double> to;
-  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data();
-  to.vx = number[3].data(), to.vy = number[4].data(), to.vz = number[5].data();
-  to.mass = number[6].data();
-  const ConservedTerms terms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()};
-  for (std::int64_t first = 0; first < shown.count(); first += piece) {
-    const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
-    add(n, terms);
-  }
+  each_piece<double>(shown, true, [&](std::int64_t, std::int64_t n, const ShownArrays<double>& to) {
+    add(n, ConservedTerms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()});
+  });
 }
 
 /// The potential energy as a sum over all pairs.
@@ -71,22 +64,16 @@ double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const S
   const Device& device = shown.device();
   const ShownSources<Real> sources(shown);
   const Buffer<Real> potential = potentials_of(solver, device, sources.sources());
-  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
-  Buffer<Real> number[5];
-  for (auto& one : number) one = Buffer<Real>(device, piece);
-  ShownArrays<Real> to;
-  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
+  Buffer<Real> reordered(device, std::min(summed_at_once(device), shown.count()));
   Terms<1> total;
-  for (std::int64_t first = 0; first < shown.count(); first += piece) {
-    const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
+  each_piece<Real>(shown, false, [&](std::int64_t first, std::int64_t n, const ShownArrays<Real>& to) {
     const Real* here = potential.data() + first;
     if (sources.place_of()) {
-      permute(device, n, sources.place_of() + first, potential.data(), number[4].data());
-      here = number[4].data();
+      permute(device, n, sources.place_of() + first, potential.data(), reordered.data());
+      here = reordered.data();
     }
     add_parts(chunk_terms(device, n, potential_terms<Real>(gravity, to.mass, here, to.x, to.y, to.z)), total);
-  }
+  });
   return energy_of(gravity, total);
 }
 
@@ -162,23 +149,16 @@ class RankChunks {
         });
     const Device& device = shown_.device();
     const std::int64_t piece = std::min(summed_at_once(device), shown_.count());
-    Buffer<Real> number[5];
-    for (auto& one : number) one = Buffer<Real>(device, piece);
+    Buffer<Real> potentials(device, piece);
     std::vector<Real> potential(static_cast<std::size_t>(piece));
-    ShownArrays<Real> to;
-    to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
-    Real* const potentials = number[4].data();
-    const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potentials, to.x, to.y, to.z);
     std::vector<Terms<1>> parts;
-    for (std::int64_t first = 0; first < shown_.count(); first += piece) {
-      const std::int64_t n = std::min(piece, shown_.count() - first);
+    each_piece<Real>(shown_, false, [&](std::int64_t first, std::int64_t n, const ShownArrays<Real>& to) {
       const std::int64_t here = std::clamp<std::int64_t>(kept - first, 0, n);
-      shown_.show(first, n, to);
       if (here > 0) known.read(from + first, here, potential.data());
       std::copy_n(missing.begin() + std::max<std::int64_t>(first - kept, 0), n - here, potential.begin() + here);
-      device.memory().from_host(potentials, potential.data(), static_cast<std::size_t>(n) * sizeof(Real));
-      append(n, terms, parts);
-    }
+      device.memory().from_host(potentials.data(), potential.data(), static_cast<std::size_t>(n) * sizeof(Real));
+      append(n, potential_terms<Real>(gravity, to.mass, potentials.data(), to.x, to.y, to.z), parts);
+    });
     return total_of(parts);
   }
 

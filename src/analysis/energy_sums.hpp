@@ -1,11 +1,14 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "analysis/large_waves.hpp"
+#include "device/buffer.hpp"
 #include "device/chunk_sums.hpp"
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
+#include "particles/shown_particles.hpp"
 #include "physics/conserved.hpp"
 #include "physics/external.hpp"
 
@@ -53,6 +56,23 @@ struct PotentialTerms {
 inline constexpr std::int64_t least_summed_at_once = 64 * sum_chunk;
 inline std::int64_t summed_at_once(const Device& device) {
   return device.is_cuda() ? 1024 * sum_chunk : least_summed_at_once;
+}
+
+/// Calls body(first, n, arrays) for one piece of the particles after the other. Positions and masses of the piece are
+/// in arrays on the device, and velocities if asked for.
+template <class Real, class Body>
+void each_piece(const ShownParticles& shown, bool with_velocities, const Body& body) {
+  const std::int64_t piece = std::min(summed_at_once(shown.device()), shown.count());
+  Buffer<Real> number[7];
+  for (int k = 0; k < (with_velocities ? 7 : 4); ++k) number[k] = Buffer<Real>(shown.device(), piece);
+  ShownArrays<Real> to;
+  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
+  if (with_velocities) to.vx = number[4].data(), to.vy = number[5].data(), to.vz = number[6].data();
+  for (std::int64_t first = 0; first < shown.count(); first += piece) {
+    const std::int64_t n = std::min(piece, shown.count() - first);
+    shown.show(first, n, to);
+    body(first, n, to);
+  }
 }
 
 // Sums on a CUDA device (analysis/energy_sums_cuda.cu). Present if cuda_built is true.

@@ -8,6 +8,9 @@
 #include "physics/ewald.hpp"
 #include "physics/pair_laws.hpp"
 
+// Both sums on a GPU. A thread goes over many particles and adds their terms for a group of targets or waves in
+// registers; blocks add their threads' sums in a fixed order. The host adds the blocks, so that results repeat from
+// call to call.
 namespace pergola {
 
 namespace {

@@ -7,6 +7,8 @@
 #include "gravity/direct.hpp"
 #include "gravity/solver_entry.hpp"
 
+// The reference sum reads particles in pieces, so that a file larger than memory can be audited. A target that is not
+// in the present piece joins it with mass 0: it feels the piece and does not act on it.
 namespace pergola {
 
 namespace {

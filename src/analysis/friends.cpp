@@ -16,6 +16,9 @@
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
 
+// Friends of friends on the CPU: sort particles by cell, list the cells, join cells that touch, collect the sets. Cells
+// are numbered in ascending order of keys, and a set is named after its lowest cell. So the sets do not depend on
+// threads. A sparse set of particles may need more cells than 64 bits can number; then keys have 128 bits.
 namespace pergola {
 
 namespace {

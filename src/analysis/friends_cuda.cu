@@ -8,6 +8,8 @@
 #include "analysis/groups_cuda.cuh"
 #include "device/buffer.hpp"
 
+// Friends of friends on a GPU, with the loop bodies of friends.hpp. Only the list of large sets goes to the host, which
+// orders the groups; the members are then sorted by group on the device.
 namespace pergola {
 
 namespace {

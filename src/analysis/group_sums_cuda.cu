@@ -4,6 +4,8 @@
 #include "analysis/neighbourhood.hpp"
 #include "particles/separation.hpp"
 
+// Compiled without fused multiply-add (src/CMakeLists.txt): sums over members and spheres must have the bits of the
+// CPU. A warp fetches 32 particles at once and adds their numbers one after the other, as a loop on the CPU does.
 namespace pergola {
 
 namespace {

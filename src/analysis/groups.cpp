@@ -20,6 +20,8 @@
 #include "physics/halo.hpp"
 #include "physics/profiles.hpp"
 
+// Large groups are measured one after the other, each with all threads; small groups in parallel, each with one thread.
+// A group's centre is searched with a softening of a hundredth of its size.
 namespace pergola {
 
 namespace {

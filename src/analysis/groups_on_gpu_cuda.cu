@@ -12,6 +12,8 @@
 #include "particles/separation.hpp"
 #include "physics/pair_laws.hpp"
 
+// A centre is found on the GPU only if it is sure: rounding differs between CPU and GPU, and two members may be almost
+// equally deep. Candidates are summed in double precision; if two of them are within the error, the CPU decides.
 namespace pergola {
 
 namespace {

@@ -11,6 +11,9 @@
 #include "device/parallel.hpp"
 #include "physics/profiles.hpp"
 
+// Searches happen twice at most. First each particle searches its own rank. If its sphere reaches the bounds of other
+// ranks (or their periodic images), it asks them for all particles at most as far as its farthest neighbour, and keeps
+// the nearest of all answers.
 namespace pergola {
 
 namespace {
@@ -70,7 +73,7 @@ class HalvingTree {
     build(0, 0, order_.size());
   }
 
-  static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t no_particle = std::numeric_limits<std::size_t>::max();
 
   const std::vector<std::size_t>& order() const { return order_; }
   /// Bounds of all particles.
@@ -250,7 +253,7 @@ class Surroundings {
     for (std::size_t r = 0; r < size; ++r)
       for (const Question& question : arrived[r]) {
         nearest.clear(question.limit2);
-        for (const auto& image : images_of(question.place, box_)) tree_.search(image, HalvingTree::nobody, nearest);
+        for (const auto& image : images_of(question.place, box_)) tree_.search(image, HalvingTree::no_particle, nearest);
         counts[r].push_back(std::ssize(nearest.found()));
         for (const NearOne& one : nearest.found())
           answers[r].push_back({one.distance2, one.id, neighbour(one.particle)});

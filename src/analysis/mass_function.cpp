@@ -17,6 +17,8 @@
 #include "physics/halo_mass_function.hpp"
 #include "physics/quadrature.hpp"
 
+// Masses of groups are counted in bins of equal width in the logarithm. The upper edge of the last bin is slightly
+// above the largest mass, so that this group is counted. Errors are Poisson errors.
 namespace pergola {
 
 ExpectedHalos::ExpectedHalos(const AnalysisUniverse& universe, double mean_density, const physics::LinearPower& power)

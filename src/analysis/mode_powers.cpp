@@ -6,6 +6,9 @@
 #include "device/parallel.hpp"
 #include "mesh/fft/complex_fft.hpp"
 
+// On CPUs each rank transforms its slab of planes. The power of a mode needs the mode at −k too, which is on the
+// opposite plane, perhaps on another rank: those planes are exchanged. Sums of planes are gathered in the order of wave
+// numbers.
 namespace pergola {
 
 namespace {

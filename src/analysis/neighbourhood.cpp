@@ -11,6 +11,8 @@
 #include "particles/separation.hpp"
 #include "physics/profiles.hpp"
 
+// Particles are sorted by coarse cell, with their positions copied beside each other. A search reads whole cells and
+// sorts what it finds by (distance, id), so that sums from the centre outward do not depend on the order of the file.
 namespace pergola {
 
 double farthest_in(const Box& box) { return box.periodic() ? box.side.x / 2 : std::numeric_limits<double>::infinity(); }

@@ -14,6 +14,8 @@
 #include "base/error.hpp"
 #include "physics/separation.hpp"
 
+// The hierarchy keeps for each body its partner with the smallest semi-major axis. After a join only bodies that lost
+// their partner search again, so that the work is about N² for N bodies.
 namespace pergola {
 
 namespace {

@@ -15,6 +15,8 @@
 #include "base/text.hpp"
 #include "physics/maxwellian.hpp"
 
+// Temperatures are m times the variance of a velocity component. A distribution function is the weighted number per bin
+// over the total weight and the width of the bin; its error comes from the sum of squared weights.
 namespace pergola {
 
 AnalysisPlasma chosen_species(AnalysisPlasma plasma, const AnalysisOptions& options) {

@@ -13,6 +13,8 @@
 #include "physics/halo.hpp"
 #include "physics/profiles.hpp"
 
+// Edges of shells need only the sorted distances, given as functions, because with distributed particles each look at
+// them is collective. Sums of shells can be continued from rank to rank.
 namespace pergola {
 
 namespace {

@@ -20,6 +20,8 @@
 #include "comm/lists.hpp"
 #include "domain/route_particles.hpp"
 
+// One process keeps all particles and searches them by cells. With several ranks a group's surroundings are sent to one
+// rank per group; a whole system is sorted by distance over the ranks, and sums continue from rank to rank.
 namespace pergola {
 
 namespace {

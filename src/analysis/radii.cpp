@@ -18,6 +18,8 @@
 #include "comm/gather.hpp"
 #include "comm/lists.hpp"
 
+// The shrinking sphere keeps its members as ranges of the input. Sums go over these ranges in order, from rank to rank,
+// so that a centre has the same bits on any number of ranks.
 namespace pergola {
 
 std::vector<std::size_t> counts_by_distance(Communicator& ranks, std::size_t count,

@@ -8,6 +8,8 @@
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
 
+// A solver works on sources in the order in which they are stored. If that is not the order of the input, potentials
+// are reordered on the device before they are read.
 namespace pergola {
 
 namespace {

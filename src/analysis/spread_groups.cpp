@@ -16,6 +16,9 @@
 #include "device/parallel.hpp"
 #include "domain/route_particles.hpp"
 
+// A set of friends has the lowest id of its members as its label. Ranks exchange labels of particles that several ranks
+// see, until no label changes. The owner of a set is the rank with most of its members; counts are added by a third
+// rank, chosen by the label, so that no rank needs the list of all groups.
 namespace pergola {
 
 namespace {

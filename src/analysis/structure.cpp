@@ -12,6 +12,8 @@
 #include "physics/power_spectrum.hpp"
 #include "physics/resolution.hpp"
 
+// Tolerances say what theory leaves out: the scatter of few waves, the weak pull of short waves, the next order of
+// perturbation theory, coupling of waves, and noise. They are stated beside each comparison.
 namespace pergola {
 
 PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double(double k)>& expected, double k_low,

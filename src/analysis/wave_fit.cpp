@@ -8,6 +8,8 @@
 
 #include "mesh/fft/fftw_lines.hpp"
 
+// Fits start from the middle of the series, so that rate and amplitude are hardly correlated. Linear parameters are
+// solved for exactly; only rate and frequency are searched.
 namespace pergola {
 
 namespace {

@@ -14,6 +14,8 @@
 #include "sim/analysis_snapshot.hpp"
 #include "sim/system_entry.hpp"
 
+// Analyses that ranks can share get each rank's particles; the others get all particles on rank 0. A table that cannot
+// be made is not an error of the run.
 namespace pergola {
 
 namespace {

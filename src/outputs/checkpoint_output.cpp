@@ -16,6 +16,8 @@
 #include "io/checkpoint_set.hpp"
 #include "io/checkpoint_writer.hpp"
 
+// One process copies its state and queues the file. With distributed particles each rank writes a part; the set is
+// valid only when rank 0 has written the last file. If a part fails, its file is removed and all ranks throw.
 namespace pergola {
 
 using nlohmann::json;

@@ -11,6 +11,8 @@
 #include "outputs/output.hpp"
 #include "outputs/schedule.hpp"
 
+// A line stands at the first moment at which the system's energies are defined (`System::measured_at`): for a leapfrog
+// the next step, not the exact time, because predicted energies would show a sawtooth.
 namespace pergola {
 
 namespace {

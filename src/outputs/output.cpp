@@ -12,6 +12,7 @@
 #include "io/snapshot.hpp"
 #include "outputs/checkpoint_output.hpp"
 
+// The list of outputs, limits of the write queue, and files with numbers in their names.
 namespace pergola {
 
 namespace {

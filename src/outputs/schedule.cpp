@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+// Times are computed from the number of the output, not added up: rounding does not accumulate.
 namespace pergola {
 
 double OutputClock::time_of(std::int64_t k) const {

@@ -16,6 +16,8 @@
 #include "base/version.hpp"
 #include "picture/drawing.hpp"
 
+// The only file that sees Cairo. The library is opened on first use, so that a machine without it can compute. SVG
+// files get an invisible layer of text over the outlines of their letters.
 namespace pergola {
 
 namespace {

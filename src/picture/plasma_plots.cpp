@@ -11,6 +11,8 @@
 #include "picture/plot.hpp"
 #include "picture/projection.hpp"
 
+// Phase space is drawn by the projection of stars: it smooths by the number of neighbours. A periodic coordinate is
+// continued beyond its ends, so that smoothing crosses them.
 namespace pergola {
 
 namespace {

@@ -12,6 +12,8 @@
 #include "base/text.hpp"
 #include "picture/colormap.hpp"
 
+// Lines are placed at half pixels, so that a line one pixel wide is sharp. The legend goes to the place that hides
+// least of the lines.
 namespace pergola {
 
 namespace {

@@ -14,6 +14,8 @@
 #include "device/parallel.hpp"
 #include "physics/mesh_weights.hpp"
 
+// Adaptive smoothing: counts are blurred at radii 1, 2, 4, …; each cell takes the radius at which its Gaussian holds 60
+// particles, interpolated between two radii. Mass is split between these radii, blurred, and added.
 namespace pergola {
 
 namespace {

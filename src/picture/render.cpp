@@ -10,6 +10,8 @@
 #include "picture/colormap.hpp"
 #include "picture/plot.hpp"
 
+// Legends first, then pictures. Few particles are shown as bright lights on a dark map, many as the map alone; `haze`
+// and `crowd` blend between both.
 namespace pergola {
 
 namespace {

@@ -14,6 +14,8 @@
 #include "view/messages.hpp"
 #include "view/requests.hpp"
 
+// The mutex guards what both threads use. Encoding happens outside it, on the server's thread, and the result is kept
+// for the next page with the same wish.
 namespace pergola {
 
 using nlohmann::json;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+// Positions are 16-bit fractions of their range, so that a point takes 8 bytes. The ranges are in the JSON text.
 namespace pergola {
 
 namespace {

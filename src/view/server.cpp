@@ -30,6 +30,8 @@
 #include "base/error.hpp"
 #include "view/requests.hpp"
 
+// Coroutines on one thread: accept, serve one connection, talk over one WebSocket. Requests are limited in size before
+// they are parsed. Connections beyond the limit are closed, and so are idle ones after 30 seconds.
 namespace pergola {
 
 namespace {
