@@ -64,8 +64,8 @@ struct AnalysisSnapshot {
   std::string moment;  // the same with its unit, for legends: "t = 1.24 Gyr", "z = 0.5"
   Box box;
   double gravitational_constant = 1;
-  std::optional<double> matter_part;  // density of matter over the critical one, where the file knows a cosmology
-  std::optional<AnalysisUniverse> universe;  // where the file knows it, and its unit of length
+  std::optional<double> matter_part;         // Ω_m at this time, if the file states a cosmology
+  std::optional<AnalysisUniverse> universe;  // if the file states it and its unit of length
   AnalysisUnits units;
   Particles particles;
 };
@@ -120,16 +120,16 @@ struct AnalysisOptions {
   std::string species = "all";      // names with commas between
   std::int64_t bins = 0;            // 0: the analysis' own number
   double low = 0, high = 0;         // of the range; both 0: found from the data
-  double softening = 0;             // of potentials that a file does not hold
+  double softening = 0;             // for potentials that are not in the file
   std::int64_t cells = 0;           // of a mesh, per side; 0: found from the number of particles
   std::int64_t folds = 3;           // of the box, for higher wave numbers
   std::string shot_noise = "keep";  // keep | subtract, of a power spectrum
   double linking = 0.2;             // length of friends of friends in mean spacings
   double linking_length = 0;        // the same in the unit of the file; 0: from `linking`
   std::int64_t least = 20;          // particles of a group
-  std::int64_t groups = 0;          // how many of the largest; 0: not asked for
-  std::int64_t group = 0;           // the number of one, from 1; 0: not asked for
-  std::string nfw = "auto";         // auto | yes | no: fit of a halo to a profile; auto: to those of groups
+  std::int64_t groups = 0;          // number of the largest groups; 0: none
+  std::int64_t group = 0;           // number of one group, from 1; 0: none
+  std::string nfw = "auto";         // auto | yes | no: fit of a halo; auto: to groups only
   std::string axis = "x";           // of a component: x | y | z
   double sigma8 = 0;                // of the universe of a box; 0: as the run beside the file says
   // If not given: from the run beside the file, or from the file itself.
@@ -166,7 +166,7 @@ struct FigureLine {
   std::string name;  // empty: not in the legend
   std::vector<double> x, y;
   bool points = false;  // marks without a line
-  bool dashed = false;  // without a name: beside the line before it, in its colour
+  bool dashed = false;  // without a name: in the colour of the line before
 };
 
 /// The data of a plot. The program that draws it chooses the style.
@@ -203,8 +203,8 @@ struct AnalysisEntry {
   std::string example;  // what follows `pergola analyze NAME`
   AnalysisNeeds needs = AnalysisNeeds::particles;
   AnalysisSpan span = AnalysisSpan::last_moment;
-  bool periodic_only = false;  // without options that only a user knows it is one of periodic boxes
-  bool by_ranks = false;       // on CPUs by ranks that each have a part of the particles; all get the same result
+  bool periodic_only = false;  // without further options it needs a periodic box
+  bool by_ranks = false;       // ranks share the work, each with a part of the particles; on CPUs
   std::vector<Key<AnalysisOptions>> keys{};
   /// Throws Error(input) if the files hold nothing that this analysis can measure.
   std::function<AnalysisResult(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device)>

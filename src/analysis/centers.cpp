@@ -265,7 +265,7 @@ std::vector<std::string> split_names(const std::string& text) {
 }
 
 AnalysisSnapshot frame_of(AnalysisSnapshot& snapshot) {
-  Particles aside = std::exchange(snapshot.particles, {});  // there may be many: they are not copied
+  Particles aside = std::exchange(snapshot.particles, {});  // not copied: there may be many
   AnalysisSnapshot frame = snapshot;
   snapshot.particles = std::move(aside);
   return frame;

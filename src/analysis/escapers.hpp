@@ -16,7 +16,7 @@ struct Escapers {
   std::int64_t count = 0;
   double mass = 0, kinetic_energy = 0, fastest = 0;
   std::vector<bool> escapes;       // by place in the particle arrays
-  Vec3<double> velocity{0, 0, 0};  // mean one of those that stay
+  Vec3<double> velocity{0, 0, 0};  // mean velocity of the bound particles
 };
 
 /// Converts an expanding box to proper lengths: v = a dx/dt + H a x, potentials G m/(a x). The origin is arbitrary,

@@ -120,7 +120,7 @@ LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   const FriendCells<Key> cells{
       count, keys.data(), linked.begin.data(), rows > 0 ? row_begins.data() : nullptr, x.data(), y.data(), z.data()};
   each_of(threads, count, LinkCells<Key, SharedLinks>{frame, cells, sets});
-  for (std::uint32_t& root : linked.root) root = linked.root[root];  // those of lower cells are found
+  for (std::uint32_t& root : linked.root) root = linked.root[root];  // roots of lower cells are final
   return linked;
 }
 
@@ -214,7 +214,7 @@ FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& b
       for (const double x : *places[k]) low[k] = std::min(low[k], x), high[k] = std::max(high[k], x);
     ranks.all_reduce(low.data(), low.size(), Reduction::minimum);
     ranks.all_reduce(high.data(), high.size(), Reduction::maximum);
-    if (!(low[0] <= high[0])) low = high = {};  // there are none
+    if (!(low[0] <= high[0])) low = high = {};  // no particles
   }
   return {box, length, low, high};
 }

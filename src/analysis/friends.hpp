@@ -163,7 +163,7 @@ struct LinkCells {
         const std::int64_t to_y = frame.around(y + dy, 1), to_z = frame.around(z + dz, 2);
         if (to_y < 0 || to_z < 0 || to_y >= frame.count[1] || to_z >= frame.count[2]) continue;
         const Key row = frame.template row<Key>(to_y, to_z);
-        if (row >= own_row) link_row(i, row, x);  // the others come before it
+        if (row >= own_row) link_row(i, row, x);  // earlier rows have met this one
       }
   }
 

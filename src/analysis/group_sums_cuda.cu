@@ -195,7 +195,7 @@ struct KeysByRadius {
   const double* radius;
   const std::uint32_t* order;
   std::uint64_t* keys;
-  __device__ void operator()(std::int64_t k) const {  // numbers that are not negative rise with their bits
+  __device__ void operator()(std::int64_t k) const {  // the bits of non-negative numbers rise with the numbers
     keys[k] = static_cast<std::uint64_t>(__double_as_longlong(radius[order[k]]));
   }
 };

@@ -245,7 +245,7 @@ std::vector<GroupProperties> member_properties(const AnalysisSnapshot& chosen,
     found[k].center = place_of_member(chosen, members[0], members[deepest_member(chosen, members, by)]);
     found[k].reach = reach_of(chosen, members, found[k].center);
   };
-  std::size_t alone = 0;  // one after the other, each by all threads: the largest are first
+  std::size_t alone = 0;  // large groups one by one, each with all threads
   for (; alone < groups.size() && static_cast<std::int64_t>(groups[alone].size()) > most_for_pairs_in_group; ++alone)
     measure(alone, device);
   parallel_for(device.threads(), static_cast<std::int64_t>(found.size() - alone),
@@ -386,7 +386,7 @@ Table empty_table(const AnalysisUnits& units) {
 /// Groups of a snapshot, and the snapshot without its particles.
 struct MeasuredGroups {
   AnalysisSnapshot frame;
-  double length = 0;  // that links friends
+  double length = 0;  // linking length
   std::vector<GroupProperties> groups;
 };
 

@@ -28,10 +28,10 @@ struct GroupProperties {
   Vec3<double> velocity{};      // mean, weighted with mass
   double dispersion = 0;        // of one component
   double reach = 0;             // the farthest member from the centre
-  double m200m = 0, r200m = 0;  // not a number where there is no mean density
-  double m200c = 0, r200c = 0;  // nor where the part of matter in the critical density is not known
+  double m200m = 0, r200m = 0;  // not_known without a mean density
+  double m200c = 0, r200c = 0;  // not_known without a critical density
   // Of the sphere of 200 critical densities; not_known without one.
-  double peak_speed = 0;     // the largest circular speed in it, of at least least_in_sphere
+  double peak_speed = 0;     // the largest circular speed, from least_in_sphere particles on
   double spin = 0;           // Bullock's
   double concentration = 0;  // from peak_speed over the circular speed at r200c; of at least a hundred particles
 };
@@ -93,7 +93,7 @@ class ChosenParticles {
 
  private:
   AnalysisSnapshot all_;
-  std::optional<AnalysisSnapshot> some_;  // where they are not all: there may be many
+  std::optional<AnalysisSnapshot> some_;  // only if not all are chosen, to save memory
 };
 
 /// Larger groups find potentials by the tree with all threads; smaller ones by pairs, one thread each.

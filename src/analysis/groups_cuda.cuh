@@ -38,7 +38,7 @@ namespace cuda {
 
 inline constexpr int warp = 32;
 inline constexpr unsigned all_lanes = 0xffffffff;
-inline constexpr int group_threads = 256;  // of a block that serves one group, or eight of them by warps
+inline constexpr int group_threads = 256;  // of a block: one group, or eight groups by warps
 inline constexpr int warps_per_block = group_threads / warp;
 
 /// Shared memory for the sums of a warp. A gap puts rows into different banks.

@@ -20,7 +20,7 @@ namespace {
 
 /// CUB counts particles in an int.
 constexpr std::int64_t most_on_gpu = std::int64_t{1} << 31;
-constexpr std::int64_t chunk = 64;  // of groups that one thread of the host looks at
+constexpr std::int64_t chunk = 64;  // groups per task of a host thread
 
 bool ids_rise(const std::vector<std::uint64_t>& id, int threads) {
   constexpr std::int64_t ids = std::int64_t{1} << 18;
@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(group_threads)
     if (from + threadIdx.x < task.end) sources[threadIdx.x] = members[from + threadIdx.x];
     __syncthreads();
     const int count = task.end - from < group_threads ? static_cast<int>(task.end - from) : group_threads;
-    const auto itself = own - from;  // its place among these, if it is one of them
+    const auto itself = own - from;  // the target's place in this block, if it is inside
     float part = 0;
 #pragma unroll 8
     for (int k = 0; k < count; ++k) {

@@ -17,7 +17,7 @@ struct LayzerIrvine {
   /// The last four lines. Between two lines ln(a T) is a cubic in ln a whose end slopes come from parabolas through
   /// three lines. So an interval is final when the line after it is known.
   struct Lines {
-    double x[4] = {}, y[4] = {};  // ln a and ln(a T), oldest first; −∞ where nothing moves
+    double x[4] = {}, y[4] = {};  // ln a and ln(a T), oldest first; −∞ if nothing moves
     int count = 0;
 
     void add(double a, double t) {
@@ -43,7 +43,7 @@ struct LayzerIrvine {
 
   double start_kinetic = 0, start_potential = 0;  // a T and a W at the start
   double scale_factor = 0;                        // of the latest line
-  double settled = 0, latest = 0;                 // ∫ T da up to the line before that, and from there on
+  double settled = 0, latest = 0;                 // ∫ T da up to the line before the latest, and after it
   bool begun = false;
   Lines lines;
 

@@ -16,8 +16,8 @@ namespace pergola {
 /// One value per particle.
 struct LocalStructure {
   std::vector<double> length;      // to the last of its nearest neighbours
-  std::vector<double> density;     // mass of itself and of those nearer than the last, over the sphere to it
-  std::vector<double> dispersion;  // of one component of velocity, of itself and all of them
+  std::vector<double> density;     // its mass and that of the nearer neighbours, over the sphere to the last
+  std::vector<double> dispersion;  // of one velocity component, over itself and all neighbours
 };
 
 /// From `neighbours` nearest neighbours of each particle (all others if there are fewer). If all particles are

@@ -122,7 +122,7 @@ AnalysisResult analyze_mass_function(const AnalysisFiles& files, const AnalysisO
   AnalysisResult result;
   AnalysisUnits units;
   Figure figure{"Mass function of groups", "mass", "", "groups in the bin", "", true, true, {}};
-  bool with_theory = false;  // the table has columns for it: the first file decides
+  bool with_theory = false;  // the first file decides whether the table has these columns
   for (std::size_t k = 0; k < files.names.size(); ++k) {
     AnalysisSnapshot whole = files.snapshot(k);
     const AnalysisSnapshot snapshot = frame_of(whole);

@@ -134,7 +134,7 @@ class ShellMeterCpu final : public ShellMeter {
   ComplexFft transform_;
   NearModes near_;
   std::vector<Complex> field_, own_, mirror_;
-  std::vector<int> planes_;  // of this rank that are near
+  std::vector<int> planes_;  // near planes of this rank
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ struct SphereMass {
 
 /// Over the spheres of 200 mean and 200 critical densities about a centre, from the centre outward.
 struct SphereSums {
-  double within = 0;  // the mass of all that was looked at
+  double within = 0;  // the mass of all particles within the search radius
   SphereMass of_mean, of_critical;
   // Of the sphere of critical density:
   double peak_speed = 0;                   // the largest circular speed from least_in_sphere particles on
@@ -49,7 +49,7 @@ struct SphereSums {
 /// Coarse cells of a periodic box, numbered by z, then y, then x. In open space there is one cell. For CPU and CUDA.
 struct CoarseCells {
   Box box;
-  std::int64_t side = 1;  // of them along an axis
+  std::int64_t side = 1;  // cells along an axis
 
   /// `filled`: the part of the periodic box that holds the particles.
   CoarseCells(const Box& of, std::int64_t particles, double filled = 1) : box(of) {
@@ -99,12 +99,12 @@ class Neighbourhood {
   CoarseCells cells_;
   std::vector<std::size_t> begin_;
   std::unique_ptr<std::uint32_t[]> order_;  // particles by cell
-  std::unique_ptr<Vec3<double>[]> places_;  // and where they are, so that those of a cell lie together
+  std::unique_ptr<Vec3<double>[]> places_;  // their positions, contiguous for each cell
 };
 
 /// The sphere in which the mean density falls to a limit.
 struct Overdensity : SphereMass {
-  double radius = 0;  // of a sphere that has the limit for its mean density
+  double radius = 0;  // of the sphere of this mass with the limit as mean density
 };
 Overdensity overdensity_of(const SphereMass& sphere, double density);
 

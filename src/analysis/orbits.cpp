@@ -118,7 +118,7 @@ class Hierarchy {
     const Vec3<double> r = b.x - a.x, v = b.v - a.v;
     const double r2 = dot(r, r);
     if (!(mu > 0) || !(r2 > 0)) return unbound;
-    const double inverse = 2 / std::sqrt(r2) - dot(v, v) / mu;  // vis-viva, without the elements that are not needed
+    const double inverse = 2 / std::sqrt(r2) - dot(v, v) / mu;  // vis-viva
     return inverse > 0 ? 1 / inverse : unbound;
   }
 

@@ -23,7 +23,7 @@ PERGOLA_API VelocityMoments velocity_moments(const AnalysisSpecies& species);
 struct VelocityBin {
   double low = 0, high = 0;
   std::int64_t particles = 0;
-  double density = 0, error = 0;  // part of all particles, also of those outside all bins, per velocity; of counting
+  double density = 0, error = 0;  // part of all particles of the species per velocity; counting error
 };
 /// `bins` bins of equal width from `low` to `high`. Velocities equal to `high` are in the last bin.
 PERGOLA_API std::vector<VelocityBin> velocity_bins(const AnalysisSpecies& species, std::size_t axis, double low,

@@ -73,7 +73,7 @@ class PlacedMasses {
     const std::array<const std::vector<double>*, 4> host{&particles.x, &particles.y, &particles.z, &particles.mass};
     for (std::size_t k = 0; k < host.size(); ++k) {
       if (device.is_cuda()) values_[k] = Buffer<double>(device, *host[k]);
-      given_[k] = device.is_cuda() ? values_[k].data() : host[k]->data();  // on the CPU where they are
+      given_[k] = device.is_cuda() ? values_[k].data() : host[k]->data();  // on a CPU no copy
     }
     begin();
   }

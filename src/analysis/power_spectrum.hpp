@@ -29,7 +29,7 @@ struct PowerBin {
 };
 
 struct PowerSpectrum {
-  double shot_noise = 0;       // of points at random; particles that began on a lattice or a glass have less
+  double shot_noise = 0;       // of random points; a lattice or glass has less
   std::vector<PowerBin> bins;  // rising
 };
 

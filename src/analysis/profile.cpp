@@ -191,7 +191,7 @@ NfwFit fit_nfw(const std::vector<ProfileShell>& shells, double to) {
   }
   NfwFit fit{not_known, not_known, not_known, static_cast<std::int64_t>(counted.size())};
   if (filled < 3) return fit;
-  const double one = mass2 / mass;  // the mass of a particle that counts as much as these
+  const double one = mass2 / mass;  // the effective mass of a particle
   for (CountedShell& shell : counted) shell.count /= one;
   fit.scale_radius = best_scale(counted, std::log(counted.front().inner / 10), std::log(counted.back().outer * 10));
   if (std::isnan(fit.scale_radius)) return fit;

@@ -21,8 +21,8 @@ struct ProfileShell {
   double density = 0, density_error = 0;
   double radial_velocity = 0;                     // mean
   double tangential_velocity = 0;                 // the length of the mean of r × v/r: rotation about any axis
-  double hubble_flow = 0;                         // mean of a H r, which is not in the velocities; 0: no expansion
-  double sigma_radial = 0, sigma_tangential = 0;  // of one tangential component
+  double hubble_flow = 0;                         // mean of a H r, not part of the velocities; 0 without expansion
+  double sigma_radial = 0, sigma_tangential = 0;  // tangential: of one component
   double anisotropy = 0;
 };
 
@@ -70,9 +70,9 @@ std::vector<ProfileShell> shells_from(const AnalysisSnapshot& frame, const std::
 
 /// The most likely halo of Navarro, Frenk & White for the masses of shells.
 struct NfwFit {
-  double scale_density = 0, scale_radius = 0;  // not numbers where the shells do not tell
-  double chi2 = 0;                             // Σ (n − μ)²/μ over the shells, n found where μ are expected
-  std::int64_t shells = 0;                     // that were fitted; two numbers were found from them
+  double scale_density = 0, scale_radius = 0;  // not_known without a fit
+  double chi2 = 0;                             // Σ (n − μ)²/μ over the shells: n found, μ expected
+  std::int64_t shells = 0;                     // number of fitted shells; the fit has two parameters
 
   /// The mean density between two radii.
   double density(double inner, double outer) const;

@@ -18,15 +18,15 @@ namespace pergola {
 /// A whole system about its centre, or a group.
 struct ProfiledPlace {
   SystemCenter center;
-  double high = 0;         // where shells end unless it is asked for; 0: found from what is seen
+  double high = 0;         // outer radius of the shells; 0: from the particles
   std::int64_t group = 0;  // as `groups` numbers them; 0: none
-  double r200c = 0;        // not a number where it is not known
+  double r200c = 0;        // may be not_known
   double m200c = 0;
 };
 
 /// The shells of one species.
 struct SpeciesShells {
-  std::int64_t species = 0;  // species_count: of all, where there are several
+  std::int64_t species = 0;  // species_count: all species together
   std::vector<ProfileShell> shells;
 };
 

@@ -42,7 +42,7 @@ class ShownSources {
     sources_.mass = stored->mass;
     sources_.species = stored->species;
     place_of_ = stored->place_of;
-    if (!place_of_) sources_.id = stored->id;  // which stand in the order of the input
+    if (!place_of_) sources_.id = stored->id;  // ids are in the order of the input
   }
   const Sources<Real>& sources() const { return sources_; }
   /// Particle k of the input is the source place_of()[k], on the device. Null: source k.

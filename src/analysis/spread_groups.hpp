@@ -23,8 +23,8 @@ namespace pergola {
 
 /// Ghosts: particles of a slab that ranks with earlier slabs also need, because friends may be that near.
 struct SlabGuests {
-  std::vector<Routing> routings;       // from the slabs; a particle is in each of them once at most
-  std::vector<std::uint8_t> is_guest;  // of the slab's particles, whether another rank sees it
+  std::vector<Routing> routings;       // each particle is at most once in each
+  std::vector<std::uint8_t> is_guest;  // whether another rank has the particle as a ghost
 };
 
 /// Slabs of planes of cells along z. Cuts come from counts, so that all ranks have about equal numbers of particles. A
@@ -109,7 +109,7 @@ class SpreadGroups {
   AnalysisSnapshot frame_;
   AnalysisOptions options_;
   std::optional<FriendSlabs> slabs_;
-  std::optional<ChosenParticles> here_;  // those of the slab
+  std::optional<ChosenParticles> here_;  // particles of the slab
   std::optional<Neighbourhood> near_;
   AnalysisSnapshot members_;  // of this rank's groups
   FriendGroups friends_;

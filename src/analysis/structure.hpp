@@ -54,7 +54,7 @@ PERGOLA_API double most_white_noise(const PowerSpectrum& spectrum);
 
 /// Found and expected halos in a range of masses.
 struct HaloCount {
-  double particles = 0;  // from so many on
+  double particles = 0;  // the range begins at this number of particles
   double low = 0, high = 0;
   double found = 0, expected = 0;
 

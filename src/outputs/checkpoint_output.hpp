@@ -18,9 +18,9 @@ namespace pergola {
 struct RunPosition {
   RunConfig config;
   Energies start;             // at the start of the run
-  double time = 0;            // of the state; checkpoints of earlier versions do not say it
-  std::string computed_on;    // what did the steps, as computed_on() says it; empty in earlier versions
-  std::string initial_state;  // hash of the particles at the start of the run; empty in earlier versions
+  double time = 0;            // of the state
+  std::string computed_on;    // the device of the steps, from computed_on()
+  std::string initial_state;  // hash of the particles at the start of the run
   double wall_seconds = 0;
   OutputMemory outputs;
   Profile profile;

@@ -121,7 +121,7 @@ class EnergyOutput final : public Output {
 
   CsvLog log_;  // on rank 0
   OutputClock clock_;
-  std::optional<double> measured_at_;  // where the line that is due now is measured
+  std::optional<double> measured_at_;  // the time at which the due line is measured
 };
 
 }  // namespace

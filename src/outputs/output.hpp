@@ -65,7 +65,7 @@ struct OutputContext {
   RunResults results{};
   std::optional<RunConfig> before{};  // of a resumed run: the configuration of the session before
   std::atomic<int> files_waiting = 0;
-  std::atomic<double> longest_write_seconds = 0;  // of one file, with its time in the queue
+  std::atomic<double> longest_write_seconds = 0;  // of one file, including its time in the queue
   std::unique_ptr<WriteQueue> queue{};            // on rank 0: files that are written while the steps go on
 
   /// Rank 0 runs the action. If it fails, all ranks throw.
@@ -83,7 +83,7 @@ std::function<void()> begin_file(OutputContext& context);
 /// The moment at which outputs are asked.
 struct Moment {
   System& system;
-  double time;         // that is shown
+  double time;         // of the particles
   std::int64_t steps;  // taken so far
 };
 
@@ -124,7 +124,7 @@ class Output {
 struct OutputEntry {
   std::string name;
   std::vector<std::string> keys;   // of the configuration
-  std::vector<std::string> files;  // that it leaves in the directory of a run; # stands for a number
+  std::vector<std::string> files;  // in the directory of a run; # stands for a number
   /// Returns null if the configuration does not ask for this output.
   std::function<std::unique_ptr<Output>(OutputContext&)> make;
 };

@@ -16,7 +16,7 @@ using Limits = std::pair<double, double>;
 /// Particles in a plane: a coordinate or velocity across, a velocity up.
 struct PhaseSpace {
   std::vector<double> across, up, weights;
-  double period = 0;  // of `across`, which then goes from 0 to it; 0: it is not periodic
+  double period = 0;  // of `across`, from 0 to `period`; 0: not periodic
   std::string across_label, up_label, title;
   std::string colormap = "magma";
   int threads = 1;
@@ -38,7 +38,7 @@ struct FieldSlice {
   std::vector<double> values;  // row 0 at the bottom
   double width = 0, height = 0;
   std::string across_label, up_label, value_label, title;
-  std::string colormap;                     // empty: the diverging one where there are values of both signs, else magma
+  std::string colormap;                     // empty: diverging for values of both signs, else magma
   std::optional<Limits> color_limits = {};  // none: the values', and with the diverging map as far down as up
 };
 /// With the diverging map, 0 is in the middle of the colours.

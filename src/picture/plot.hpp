@@ -85,7 +85,7 @@ class PERGOLA_API Plot {
   std::string title;
   Axis x, y;
   bool legend = true;
-  Backdrop backdrop;  // none where it has no columns
+  Backdrop backdrop;  // not drawn without columns
 
   /// Throws Error(input) if the lengths differ.
   void add_series(std::string name, std::vector<double> xs, std::vector<double> ys, SeriesStyle style = {});

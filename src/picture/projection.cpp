@@ -118,7 +118,7 @@ struct PeriodicImages {
                  const Placing& placing, double side) {
     const double reach = placing.half_side / placing.cells_per_length;
     const auto images = [&](double at, double center) {
-      const double first = at - side * std::floor((at - center + reach) / side);  // the lowest that is on it
+      const double first = at - side * std::floor((at - center + reach) / side);  // the lowest image on the map
       std::vector<double> places;
       for (double place = first; place < center + reach; place += side) places.push_back(place);
       return places;
@@ -295,7 +295,7 @@ Projection project(const Particles& particles, const ProjectionOptions& options,
     map = map_of(
         {images.right, images.up, placing.right_center, placing.up_center, placing.cells_per_length, placing.half_side},
         images.mass, options, margin, side, total, ranks);
-    map.shown = std::min(map.shown, total);  // one at the edge may stand at both
+    map.shown = std::min(map.shown, total);  // a particle at the edge may appear at both edges
   } else {
     map = map_of(placing, particles.mass, options, margin, side, total, ranks);
   }

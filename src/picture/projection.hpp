@@ -35,7 +35,7 @@ struct ProjectionOptions {
   Frame frame;
   int pixels = 900;  // width and height of the map
   int threads = 1;
-  double periodic_side = 0;  // of a periodic cube, whose images beyond its edges are on the map; 0: there are none
+  double periodic_side = 0;  // of a periodic cube, with images on the map; 0: open space
 };
 
 /// A particle within the map, in pixels from the upper left corner.
@@ -48,8 +48,8 @@ struct Projection {
   int pixels = 0;
   SightLine axis = SightLine::z;
   Frame frame;
-  std::vector<double> density;  // mass per area; number per area where all particles are massless
-  std::vector<Spot> spots;      // all particles of the map, or none when there are too many to tell them apart
+  std::vector<double> density;  // mass per area; number per area if all are massless
+  std::vector<Spot> spots;      // particles of the map; none if there are too many to distinguish
   std::int64_t particles = 0;   // in all
   std::int64_t shown = 0;       // within the frame
 

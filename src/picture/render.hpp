@@ -28,8 +28,8 @@ struct RenderOptions {
   std::string length_unit;                      // after the number at the scale bar
   bool legend = true;                           // scale bar, colour bar, title and note
   std::string density_unit = {};                // after Σ at the colour bar
-  std::vector<std::vector<Point>> trails = {};  // where particles have come from, in pixels; NaN: a gap
-  std::optional<DensityRange> range = {};       // none: that of the map; the colour bar then ends with its brightest
+  std::vector<std::vector<Point>> trails = {};  // earlier positions of particles, in pixels; NaN: a gap
+  std::optional<DensityRange> range = {};       // none: from the map, and the bar ends with its brightest colour
   bool color_bar = true;                        // in the legend
 };
 
@@ -38,7 +38,7 @@ struct RenderLayer {
   Projection map;
   Color color;
   std::string name;
-  std::optional<DensityRange> range = {};  // none: that of the map
+  std::optional<DensityRange> range = {};  // none: from the map
 };
 
 /// Layers with the same frame as coloured lights that add up. Each is as bright as the logarithm of its surface

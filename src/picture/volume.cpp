@@ -27,7 +27,7 @@ struct SeenParticle {
   float inverse_length2 = 0, weight = 0;
   Color color;
   float distance = 0;
-  float x = 0, y = 0, reach = 0;  // on the picture, in pixels; reach < 0: not there
+  float x = 0, y = 0, reach = 0;  // on the picture, in pixels; reach < 0: not seen
   std::uint64_t id = 0;
 };
 
@@ -84,7 +84,7 @@ bool on_picture(const SeenParticle& one, int pixels) {
 
 /// The tiles of a picture, row by row.
 struct Tiles {
-  int row;  // of them
+  int row;  // tiles in a row
   explicit Tiles(int pixels) : row((pixels + tile_side - 1) / tile_side) {}
   int count() const { return row * row; }
   /// Calls body(tile) for each tile that a particle reaches.
@@ -135,7 +135,7 @@ std::vector<SeenParticle> send_to_tiles(const std::vector<SeenParticle>& seen, i
                                         Communicator& ranks) {
   constexpr std::size_t piece = 65536;
   const Tiles all(pixels);
-  std::vector<std::size_t> sent(static_cast<std::size_t>(ranks.size()));  // to a rank: which one was the last
+  std::vector<std::size_t> sent(static_cast<std::size_t>(ranks.size()));  // for each rank: the last particle, plus 1
   const auto each_way = [&](std::size_t i, const auto& body) {
     if (!on_picture(seen[i], pixels)) return;
     all.each_of(seen[i], [&](int tile) {

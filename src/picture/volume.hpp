@@ -17,23 +17,23 @@ namespace pergola {
 /// A smoothed particle that emits and absorbs light.
 struct VolumeParticle {
   Vec3<double> place;
-  double length = 0;     // radius of the sphere that it is spread over
-  double weight = 0;     // how much it absorbs, over the others
-  Color color;           // that it has where it is opaque
-  std::uint64_t id = 0;  // of equally far ones the lower is taken for the farther
+  double length = 0;     // radius of its sphere
+  double weight = 0;     // relative absorption
+  Color color;           // of an opaque particle
+  std::uint64_t id = 0;  // of equally distant particles the lower id is farther
 };
 
 struct VolumeOptions {
   Camera camera;
   int pixels = 900;
   int threads = 1;
-  double optical_depth = 1;  // mean over the picture of all that is in it
+  double optical_depth = 1;  // mean over the picture
 };
 
 struct VolumePicture {
   Image image;
   std::int64_t shown = 0;  // particles whose centres are within the frame
-  std::int64_t ahead = 0;  // and those that are in front of the camera
+  std::int64_t ahead = 0;  // particles in front of the camera
 };
 
 /// Each rank has a part of the particles. Throws Error(input) as CameraView does. Collective; all ranks get the whole

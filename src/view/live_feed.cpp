@@ -23,7 +23,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double shortest_between_points = 1.0 / 60;
-constexpr std::size_t most_sights = 4;  // of as many pages; beyond it the oldest waits anew
+constexpr std::size_t most_sights = 4;  // requests beyond this number replace the oldest
 
 /// The few sizes of samples; each sample is chosen once.
 std::int64_t sample_size(std::int64_t most) {

@@ -81,15 +81,15 @@ class PERGOLA_API LiveFeed final : public ViewFeed, public RunWatcher {
   const std::filesystem::path directory_;
   const LiveOptions options_;
 
-  mutable std::mutex mutex_;  // for all that follows, but for what the server's thread has for itself
+  mutable std::mutex mutex_;  // guards all that follows except sent_ and sent_picture_
   std::shared_ptr<const ViewPoints> points_;
   std::vector<StateCurve> curves_;    // of the same moment
-  std::int64_t wanted_ = 0;           // points that a page waits for; 0: none does
-  std::int64_t sampled_ = 0;          // the most that points_ could have been
+  std::int64_t wanted_ = 0;           // points that a page waits for; 0: none
+  std::int64_t sampled_ = 0;          // the limit with which points_ were made
   std::int64_t points_steps_ = 0;     // when they were made
-  std::int64_t moments_ = 0;          // that were shown so far: their numbers. Of the thread that takes the steps
-  std::vector<Sight> sights_wanted_;  // the cameras of pages that wait, the latest last
-  std::vector<std::pair<Sight, std::shared_ptr<const ViewDensity>>> pictures_;  // of the newest moment that has any
+  std::int64_t moments_ = 0;          // their number so far; used by the run's thread only
+  std::vector<Sight> sights_wanted_;  // cameras that pages wait for, the latest last
+  std::vector<std::pair<Sight, std::shared_ptr<const ViewDensity>>> pictures_;  // of the newest moment with pictures
   std::int64_t pictures_steps_ = 0;
   Clock::time_point next_points_ = Clock::now();
   std::string status_ = "starting", said_;
@@ -97,7 +97,7 @@ class PERGOLA_API LiveFeed final : public ViewFeed, public RunWatcher {
   std::int64_t steps_ = 0;
   RunProgress progress_;
   bool pausing_ = false, held_ = false, checkpoint_ = false, over_ = false;
-  std::int64_t hold_at_ = 0;  // steps after which a run that is pausing is held
+  std::int64_t hold_at_ = 0;  // a pausing run is held after this number of steps
   std::vector<std::string> commands_;
   std::shared_ptr<const RunFork> fork_;
 

@@ -20,7 +20,7 @@ namespace pergola {
 struct ViewPoints {
   double time = 0;
   std::string time_text;    // for people, with its unit
-  std::int64_t number = 0;  // of the snapshot, or of the moment of a run that goes on
+  std::int64_t number = 0;  // of the snapshot, or of the moment of a running simulation
   std::int64_t total = 0;   // particles that these points stand for
   std::array<std::string, 3> axes{"x", "y", "z"};
   std::array<std::string, 3> units;  // for people; may be empty
@@ -41,7 +41,7 @@ PERGOLA_API std::string encode_points(const ViewPoints& points);
 struct ViewDensity {
   double time = 0;
   std::string time_text;    // for people, with its unit
-  std::int64_t number = 0;  // of the snapshot, or of the moment of a run that goes on
+  std::int64_t number = 0;  // of the snapshot, or of the moment of a running simulation
   std::int64_t total = 0;   // particles
   SeenDensity seen;
 };

@@ -21,9 +21,9 @@ namespace pergola {
 struct ViewRequest {
   enum class Kind { state, snapshot, newest, density, newest_density, act };
   Kind kind = Kind::state;
-  std::int64_t number = 0;  // of a snapshot; of the newest points that the page has
+  std::int64_t number = 0;  // of a snapshot, or of the newest points of the page
   std::int64_t most = 0;    // points
-  int wait_ms = 2000;       // for what there is not yet
+  int wait_ms = 2000;       // for data that do not exist yet
   Sight sight;
   std::string action, argument;
 };

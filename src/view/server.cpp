@@ -251,7 +251,7 @@ struct ViewServer::Parts {
 
   ViewFeed& feed;
   std::string address, token;
-  std::atomic<int> talks = 0;  // before the context: what it still holds when it ends counts itself out
+  std::atomic<int> talks = 0;  // declared before the context, whose coroutines use it until its end
   asio::io_context context{1};
   tcp::acceptor acceptor;
   int connections = 0;
