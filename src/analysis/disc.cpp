@@ -294,23 +294,12 @@ AnalysisResult analyze_bar(const AnalysisFiles& files, const AnalysisOptions& op
   const bool points = table.rows() == 1;
   const auto& time = table.numbers("time");
   result.findings.push_back({"A2 at the end", "", table.numbers("A2").back()});
-  result.figures = {
-      {"Strength of the bar",
-       "time",
-       units.time,
-       "A_{2}/A_{0}",
-       "",
-       false,
-       false,
-       {{"whole", time, table.numbers("A2"), points}, {"strongest ring", time, table.numbers("A2_max"), points, true}}},
-      {"Phase of the bar",
-       "time",
-       units.time,
-       "phase",
-       "rad",
-       false,
-       false,
-       {{"", time, table.numbers("phase"), points}}}};
+  Figure strength{"Strength of the bar", "time", units.time, "A_{2}/A_{0}", "", false, false, {}};
+  strength.lines = {{"whole", time, table.numbers("A2"), points},
+                    {"strongest ring", time, table.numbers("A2_max"), points, true}};
+  Figure phase{"Phase of the bar", "time", units.time, "phase", "rad", false, false, {}};
+  phase.lines = {{"", time, table.numbers("phase"), points}};
+  result.figures = {strength, phase};
   return result;
 }
 

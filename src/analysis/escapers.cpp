@@ -108,14 +108,8 @@ AnalysisResult analyze_escapers(const AnalysisFiles& files, const AnalysisOption
   }
   const Table& table = result.table;
   result.findings.push_back({"escapers at the end", "", table.numbers("escapers").back()});
-  result.figures = {{"Mass that escapes",
-                     "time",
-                     units.time,
-                     "part of the mass",
-                     "",
-                     false,
-                     false,
-                     {{"", table.numbers("time"), table.numbers("mass_fraction"), table.rows() == 1}}}};
+  result.figures.push_back({"Mass that escapes", "time", units.time, "part of the mass", "", false, false, {}});
+  result.figures[0].lines = {{"", table.numbers("time"), table.numbers("mass_fraction"), table.rows() == 1}};
   return result;
 }
 

@@ -26,8 +26,6 @@ class PERGOLA_API Image {
   int height() const { return height_; }
   Color at(int x, int y) const { return pixels_[index(x, y)]; }
   void set(int x, int y, Color color) { pixels_[index(x, y)] = color; }
-  /// Does nothing outside the picture.
-  void blend_at(int x, int y, Color color, double opacity);
   const std::vector<Color>& pixels() const { return pixels_; }
 
  private:
