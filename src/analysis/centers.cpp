@@ -176,21 +176,16 @@ Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCente
   return (1 / sums.mass) * sums.velocity;
 }
 
-SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
-  SeenFromCenter seen;
-  return find_center(snapshot, options, device, seen);
-}
-
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
-                         SeenFromCenter& seen) {
+                         SeenFromCenter* sorted) {
   const auto alone = serial_communicator();
   const auto& mass = snapshot.particles.mass;
   const Vec3<double> place = place_of_center(snapshot, options, device, alone);
-  seen = seen_from(snapshot, place);
-  return {
-      place,
-      mean_velocity(snapshot, seen, snapshot.particles.size(), std::accumulate(mass.begin(), mass.end(), 0.0), *alone),
-      name_of_center(options)};
+  SeenFromCenter seen = seen_from(snapshot, place);
+  const double total = std::accumulate(mass.begin(), mass.end(), 0.0);
+  const auto velocity = mean_velocity(snapshot, seen, snapshot.particles.size(), total, *alone);
+  if (sorted) *sorted = std::move(seen);
+  return {place, velocity, name_of_center(options)};
 }
 
 Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center) {

@@ -20,10 +20,6 @@ struct SystemCenter {
   std::string how;  // "density", …
 };
 
-/// The centre that the options ask for: the density centre (analysis/radii.hpp), the particle with the lowest
-/// potential, the centre of mass, or a given position. Its velocity is the mean over the mass within the half-mass
-/// radius. Throws Error(input) for a centre that does not exist, such as a centre of mass or density in a periodic box.
-SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device);
 /// The name of the centre in tables; "given" for a given position.
 std::string name_of_center(const AnalysisOptions& options);
 
@@ -33,9 +29,12 @@ struct SeenFromCenter {
   std::vector<double> radius;      // of order[k]
 };
 SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center);
-/// The same; also returns the particles sorted by distance.
+/// The centre that the options ask for: the density centre (analysis/radii.hpp), the particle with the lowest
+/// potential, the centre of mass, or a given position. Its velocity is the mean over the mass within the half-mass
+/// radius. Throws Error(input) for a centre that does not exist, such as a centre of mass or density in a periodic box.
+/// `sorted`, if given, receives the particles sorted by distance from the centre.
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
-                         SeenFromCenter& seen);
+                         SeenFromCenter* sorted = nullptr);
 
 /// The mean velocity within the half-mass radius. Each rank has the next range of particles by distance from the
 /// centre. `count` and `mass` belong to all particles. If the mass is 0, all particles have equal weight. Collective.

@@ -130,7 +130,7 @@ ProfiledPlace place_about_center(const ChosenParticles& particles, const Analysi
                                  SeenFromCenter& seen_from_it) {
   const AnalysisSnapshot &chosen = particles.chosen(), &all = particles.all();
   ProfiledPlace place;
-  place.center = find_center(chosen, options, device, seen_from_it);
+  place.center = find_center(chosen, options, device, &seen_from_it);
   place.r200c = place.m200c = not_known;
   const HaloDensities limits = halo_densities(all, device.threads());
   if (std::isnan(limits.mean)) return place;

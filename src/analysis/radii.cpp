@@ -192,14 +192,10 @@ std::vector<SeenMass> sorted_over_ranks(std::vector<SeenMass> own, Communicator&
 
 }  // namespace
 
-Vec3<double> mass_center(const Particles& particles) { return mass_center(particles, *serial_communicator()); }
-
 Vec3<double> mass_center(const Particles& own, Communicator& ranks) {
   count_of_some(own.id.size(), ranks);
   return weighted_center(own, all_places(own), all_massless(own, ranks), ranks);
 }
-
-Vec3<double> density_center(const Particles& particles) { return density_center(particles, *serial_communicator()); }
 
 Vec3<double> density_center(const Particles& own, Communicator& ranks) {
   constexpr std::int64_t too_few = 16;

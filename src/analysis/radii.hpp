@@ -31,17 +31,14 @@ struct Distance {
 std::vector<std::size_t> counts_by_distance(Communicator& ranks, std::size_t count,
                                             const std::function<Distance(std::size_t)>& distance);
 
-/// The centre of mass; with equal weights if all are massless. Throws Error(input) without particles.
-PERGOLA_API Vec3<double> mass_center(const Particles& particles);
+/// The centre of mass; with equal weights if all are massless. Each rank has the next particles in the order of the
+/// input. Throws Error(input) without particles. Collective.
+PERGOLA_API Vec3<double> mass_center(const Particles& own, Communicator& ranks = *serial_communicator());
 
 /// The density centre, by the shrinking sphere: the centre of mass within a sphere that shrinks by 2.5 % a step and
 /// follows it, until 1 % of the particles (at least 100 or a quarter of them) are left. Power et al. 2003, MNRAS 338,
-/// 14, section 2.5. Escapers do not move it. Up to 16 particles: the centre of mass.
-PERGOLA_API Vec3<double> density_center(const Particles& particles);
-
-/// The same for distributed particles. Each rank has the next particles in the order of the input. Collective.
-PERGOLA_API Vec3<double> mass_center(const Particles& own, Communicator& ranks);
-PERGOLA_API Vec3<double> density_center(const Particles& own, Communicator& ranks);
+/// 14, section 2.5. Escapers do not move it. Up to 16 particles: the centre of mass. Ranks and errors as above.
+PERGOLA_API Vec3<double> density_center(const Particles& own, Communicator& ranks = *serial_communicator());
 
 /// For each fraction f in (0, 1]: the distance from `center` at which the mass within first reaches f of the total.
 /// Equal weights if all are massless.

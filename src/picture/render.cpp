@@ -171,19 +171,6 @@ Color lit(Color color, double brightness) {
   return {channel(color.r), channel(color.g), channel(color.b)};
 }
 
-/// The names of layers, each in its colour.
-void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {
-  const auto& map = layers.front().map;
-  TextStyle style = style_of(map);
-  style.align = Align::right;
-  const double right = map.pixels - edge_of(map);
-  double base = map.pixels - edge_of(map);
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer, base -= 1.4 * style.size) {
-    style.color = layer->color;
-    figure.text({right, base}, layer->name, style);
-  }
-}
-
 /// Trails begin faint at the far end.
 void draw_trails(Drawing& figure, const std::vector<std::vector<Point>>& trails) {
   constexpr std::size_t shades = 32;
@@ -202,6 +189,18 @@ void draw_trails(Drawing& figure, const std::vector<std::vector<Point>>& trails)
 }
 
 }  // namespace
+
+void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {
+  const auto& map = layers.front().map;
+  TextStyle style = style_of(map);
+  style.align = Align::right;
+  const double right = map.pixels - edge_of(map);
+  double base = map.pixels - edge_of(map);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer, base -= 1.4 * style.size) {
+    style.color = layer->color;
+    figure.text({right, base}, layer->name, style);
+  }
+}
 
 DensityRange density_range(const Projection& map) {
   std::vector<double> sorted;

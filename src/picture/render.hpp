@@ -62,4 +62,7 @@ struct ColorBar {
 };
 PERGOLA_API void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar, const std::string& unit);
 
+/// The names of layers, each in its colour.
+PERGOLA_API void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers);
+
 }  // namespace pergola
