@@ -29,6 +29,7 @@ struct SeenFromCenter {
   std::vector<double> radius;      // of order[k]
 };
 SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center);
+
 /// The centre that the options ask for: the density centre (analysis/radii.hpp), the particle with the lowest
 /// potential, the centre of mass, or a given position. Its velocity is the mean over the mass within the half-mass
 /// radius. Throws Error(input) for a centre that does not exist, such as a centre of mass or density in a periodic box.

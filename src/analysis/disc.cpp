@@ -157,6 +157,7 @@ struct RotationFigures {
   Figure speeds, dispersions, q;
 };
 
+/// One row per ring.
 void add_rings(const AnalysisSnapshot& snapshot, const std::vector<DiscRing>& rings, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   for (const DiscRing& ring : rings) {
@@ -175,6 +176,7 @@ void add_rings(const AnalysisSnapshot& snapshot, const std::vector<DiscRing>& ri
   }
 }
 
+/// One line per ring property in the figures of the analysis `rotation`.
 void draw_rings(const std::string& name, const std::vector<DiscRing>& rings, RotationFigures& figures) {
   std::vector<double> r, rotation, circular, radial, azimuthal, vertical, q;
   for (const DiscRing& ring : rings) {
@@ -191,6 +193,7 @@ void draw_rings(const std::string& name, const std::vector<DiscRing>& rings, Rot
   figures.q.lines.push_back({name + "Q", r, q});
 }
 
+/// Each file: the frame of the chosen disc, the accelerations by all particles of the file, and rings.
 AnalysisResult analyze_rotation(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   RotationFigures figures;
@@ -248,6 +251,7 @@ double continued(double phase, double before) {
   return phase + std::numbers::pi * std::round((before - phase) / std::numbers::pi);
 }
 
+/// One row: the m = 2 sums over the whole range of radii and over rings, and the turn since the row before.
 void add_bar(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device, Table& table) {
   const DiscFrame frame = disc_frame(snapshot, options, device);
   const double high = outer_radius(options, frame.radius[(frame.radius.size() - 1) / 2]);

@@ -74,6 +74,7 @@ Escapers find_escapers(const AnalysisSnapshot& snapshot, const std::vector<doubl
 
 namespace {
 
+/// One row: the escapers of a snapshot, in proper lengths.
 void add_escapers(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
                   Table& table) {
   if (snapshot.particles.size() == 0)

@@ -65,6 +65,7 @@ struct ShortRange {
   }
 };
 
+/// What particle i adds to S(k) for a group of waves.
 struct Waves {
   static constexpr int count = 2 * waves_together;
   Piece p;

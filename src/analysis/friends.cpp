@@ -130,6 +130,8 @@ struct SetMembers {
   std::vector<std::uint32_t> begin;  // of each set, and the end
 };
 
+/// Counts the particles of each set at its root, gives large sets their places, then fills in the members. Threads
+/// fill a set in any order; the members are sorted later.
 SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
   const auto count = static_cast<std::int64_t>(cells.root.size());
   const auto in_cell = [&](std::size_t cell) { return cells.begin[cell + 1] - cells.begin[cell]; };

@@ -95,6 +95,7 @@ using namespace cuda;
 /// Spheres of one batch hold about this number of particles together, to limit memory.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 25;
 
+/// Sort keys: the coarse cell of each particle.
 struct CellOfParticle {
   CoarseCells cells;
   const double *x, *y, *z;

@@ -348,6 +348,7 @@ std::vector<Key<AnalysisOptions>> group_keys() {
 
 namespace {
 
+/// One row per group.
 void add_groups(const AnalysisSnapshot& snapshot, const std::vector<GroupProperties>& groups, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   double number = 0;
@@ -390,6 +391,7 @@ struct MeasuredGroups {
   std::vector<GroupProperties> groups;
 };
 
+/// By all ranks together if there are several, else by this process.
 MeasuredGroups measure_groups(const AnalysisFiles& files, std::size_t number, const AnalysisOptions& options,
                               const Device& device) {
   AnalysisSnapshot snapshot = files.snapshot(number);

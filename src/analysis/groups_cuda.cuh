@@ -11,6 +11,7 @@
 
 namespace pergola {
 
+/// Pointers to the arrays of particles, for kernels.
 struct ParticleView {
   const double *x, *y, *z, *mass, *vx, *vy, *vz;
   const std::uint32_t* rank;  // null: ids rise

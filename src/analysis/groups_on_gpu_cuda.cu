@@ -339,6 +339,7 @@ struct Depths {
   std::vector<double> depths;
 };
 
+/// Rough depths of all members, then the candidates of each group, then their depths in double precision.
 Depths candidate_depths(const GpuParticles& particles, const Box& box, const GroupRange& groups) {
   const Device& device = particles.device;
   const cudaStream_t stream = handle(device.stream());

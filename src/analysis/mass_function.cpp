@@ -89,6 +89,7 @@ std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, co
   return ExpectedHalos(universe, mass / snapshot.box.volume(), physics::eisenstein_hu_power(universe.cosmology));
 }
 
+/// One row per bin. `masses` ascend.
 void add_mass_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masses, std::int64_t bins,
                    const std::optional<ExpectedHalos>& expected, bool with_theory, Table& table) {
   const AnalysisUnits& units = snapshot.units;

@@ -44,6 +44,7 @@ class NearModes {
   int cells_, reach_, width_;
 };
 
+/// On CPUs: each rank transforms its slab and sums its planes.
 class ShellMeterCpu final : public ShellMeter {
  public:
   ShellMeterCpu(const Device& device, int cells, const std::shared_ptr<Communicator>& ranks)

@@ -17,6 +17,7 @@ struct JoinMeshes {
   __device__ void operator()(std::int64_t i) const { field[2 * i] = first[i], field[2 * i + 1] = second[i]; }
 };
 
+/// On one GPU, with cuFFT.
 class ShellMeterCuda final : public ShellMeter {
  public:
   ShellMeterCuda(const Device& device, int cells)
@@ -107,6 +108,7 @@ struct CubeOfParticle {
   }
 };
 
+/// Keeps positions and masses packed; each fold sorts and unpacks them.
 class FoldedMassesCuda final : public FoldedMasses {
  public:
   FoldedMassesCuda(const Device& device, std::int64_t count, const MassArrays& from)

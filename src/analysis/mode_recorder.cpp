@@ -116,6 +116,7 @@ void ModeRecorder::restore(const StateBlocks& blocks, const std::string& prefix)
 
 namespace {
 
+/// Each file: the modes along each axis, one row per mode.
 AnalysisResult analyze_modes(const AnalysisFiles& files, const AnalysisOptions&, const Device&) {
   AnalysisResult result;
   Figure figure{"Fourier modes of the potential", "k", "", "amplitude", "", true, true, {}};

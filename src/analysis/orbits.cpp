@@ -91,6 +91,7 @@ struct Body {
   double axis = unbound;
 };
 
+/// Joins bodies to pairs, the tightest first, until no pair is bound.
 class Hierarchy {
  public:
   Hierarchy(const Particles& p, double g, bool crowded) : g_(g), crowded_(crowded) {
@@ -203,6 +204,7 @@ namespace {
 
 constexpr std::int64_t most_bodies = 50000;
 
+/// One row per bound pair.
 void add_pair(const AnalysisSnapshot& snapshot, const BoundPair& pair, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   table.add("time", units.time, snapshot.time);

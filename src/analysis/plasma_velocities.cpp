@@ -189,6 +189,7 @@ std::pair<double, double> range_of(const AnalysisPlasma& plasma, const AnalysisO
   return {low, high};
 }
 
+/// One row per bin, and the measured and the Maxwellian line in the figure.
 void add_species(const AnalysisPlasma& plasma, const AnalysisSpecies& species, const AnalysisOptions& options,
                  const std::vector<VelocityBin>& bins, Table& table, Figure& figure, const std::string& name) {
   const std::size_t axis = axis_of(options);

@@ -193,6 +193,7 @@ class InterlacedMeshes {
   Buffer<std::byte> scratch_;
 };
 
+/// The spectrum of the box and of each fold. A fold starts where the one before ends, at half its shells.
 PowerSpectrum spectrum_of(PlacedMasses particles, const Box& box, int cells, int folds) {
   const MassSums& masses = particles.masses();
   const double volume = box.volume();
@@ -244,6 +245,7 @@ int cells_for(const AnalysisOptions& options, std::int64_t particles) {
   return options.cells > 0 ? static_cast<int>(options.cells) : usual_power_cells(particles);
 }
 
+/// The key `cells`, which must be a multiple of 8.
 Key<AnalysisOptions> cells_key() {
   constexpr int most = 2048;
   Key<AnalysisOptions> key = integer_option<AnalysisOptions>(
@@ -299,6 +301,7 @@ void require_periodic(const AnalysisSnapshot& snapshot) {
                 fmt::format("{}: expected a periodic box (BoxSize above 0), found an isolated system", snapshot.name));
 }
 
+/// On the device of a running simulation if all species are wanted, else from the particles of the file.
 MeasuredBox measure_power(const AnalysisFiles& files, std::size_t number, const AnalysisOptions& options,
                           const Device& device) {
   const int folds = static_cast<int>(options.folds);

@@ -27,6 +27,7 @@ double expansion_of(const AnalysisSnapshot& snapshot) {
   return physics::hubble_speed(background.rate(a), a, 1);
 }
 
+/// Densities, means and dispersions from the sums of a shell.
 ProfileShell shell_of(const ShellSums& sums, double inner, double outer, double mass_before, double flow_per_radius) {
   ProfileShell shell{inner, outer, sums.count, sums.mass, mass_before + sums.mass};
   const double volume = physics::shell_volume(inner, outer);
@@ -217,6 +218,7 @@ struct ShownProfile {
   NfwFit fit;
 };
 
+/// One row per shell.
 void add_shells(const AnalysisSnapshot& snapshot, const ShownProfile& profile, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   for (const ProfileShell& shell : profile.shells) {
@@ -246,6 +248,7 @@ struct ProfileFigures {
   Figure density, velocity, dispersion, anisotropy;
 };
 
+/// The lines of one profile in all figures.
 void draw_profile(const ShownProfile& profile, ProfileFigures& figures) {
   const auto& shells = profile.shells;
   std::vector<double> r, density, nfw, inward, turning, radial, tangential, beta;
@@ -267,6 +270,7 @@ void draw_profile(const ShownProfile& profile, ProfileFigures& figures) {
   figures.anisotropy.lines.push_back({name, r, beta});
 }
 
+/// Findings: the centre, and the sphere of 200 critical densities.
 void say_place(const AnalysisSnapshot& snapshot, const ProfiledPlace& place, AnalysisResult& result) {
   const auto& c = place.center.place;
   const std::string group = place.group > 0 ? fmt::format("group {}", place.group) : "";
@@ -281,6 +285,7 @@ void say_place(const AnalysisSnapshot& snapshot, const ProfiledPlace& place, Ana
   result.findings.push_back({of_group("m200c"), snapshot.units.mass, place.m200c});
 }
 
+/// Findings: the fitted halo.
 void say_fit(const AnalysisSnapshot& snapshot, const ShownProfile& profile, double r200c, AnalysisResult& result) {
   const NfwFit& fit = profile.fit;
   if (!std::isfinite(fit.scale_radius)) return;
@@ -291,6 +296,7 @@ void say_fit(const AnalysisSnapshot& snapshot, const ShownProfile& profile, doub
   if (r200c > 0) result.findings.push_back({name("r200c/r_s"), "", r200c / fit.scale_radius});
 }
 
+/// Table rows, findings and figure lines of all species about one centre.
 void add_place(const AnalysisSnapshot& snapshot, const PlaceProfile& profile, const AnalysisOptions& options,
                AnalysisResult& result, ProfileFigures& figures, bool name_times) {
   const ProfiledPlace& place = profile.place;

@@ -108,6 +108,7 @@ std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const Pr
   return parts;
 }
 
+/// One process: groups of the chosen particles, each with the particles around it.
 std::vector<PlaceProfile> profiles_of_groups(const ChosenParticles& particles, const AnalysisOptions& options,
                                              std::int64_t bins, const Device& device) {
   const AnalysisSnapshot& chosen = particles.chosen();

@@ -98,6 +98,7 @@ std::int64_t count_of_some(std::size_t own, Communicator& ranks) {
   return count;
 }
 
+/// The centre of mass of the members, summed from rank to rank in the order of the input.
 Vec3<double> weighted_center(const Particles& p, const Ranges& members, bool equal_weights, Communicator& ranks) {
   struct Sums {
     Vec3<double> places{0, 0, 0};

@@ -14,6 +14,7 @@ namespace pergola {
 
 namespace {
 
+/// Reads particles from an output view, and their potentials from where they are known.
 class SourceWithPotentials final : public ParticleSource {
  public:
   SourceWithPotentials(std::unique_ptr<ShownParticles> shown, KnownPotentials potentials)

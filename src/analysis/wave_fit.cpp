@@ -38,6 +38,7 @@ std::vector<Complex> windowed_transform(const std::vector<Complex>& values, std:
   return out;
 }
 
+/// Padding with zeros interpolates the spectrum, so that its highest peak is found more precisely.
 FrequencySpectrum padded_spectrum(const WaveSeries& series, std::size_t padding) {
   FrequencySpectrum spectrum;
   const std::size_t count = even_samples(series.times);
@@ -78,6 +79,7 @@ std::array<Complex, 3> solve(std::array<std::array<double, 3>, 3> matrix, std::a
   return right;
 }
 
+/// Solves for the linear parameters at a given rate and frequency.
 Projection project(const WaveSeries& series, double rate, double frequency) {
   std::array<std::array<double, 3>, 3> matrix{};
   std::array<Complex, 3> right{};

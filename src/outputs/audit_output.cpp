@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* audit_file = "audit.csv";
 
+/// One line per audit, after every `force_audit_every` steps. No lines if forces are exact.
 class AuditOutput final : public Output {
  public:
   using Output::Output;

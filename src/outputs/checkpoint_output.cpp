@@ -88,6 +88,7 @@ namespace {
 /// The bytes that a rank copies at once, of particles that are in memory already.
 constexpr std::int64_t small_piece = 4 << 20;
 
+/// Writes whenever the run pauses to be saved.
 class CheckpointOutput final : public Output {
  public:
   using Output::Output;

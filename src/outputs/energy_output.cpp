@@ -20,6 +20,7 @@ namespace {
 constexpr const char* energy_file = "energy.csv";
 constexpr const char* energy_header = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall";
 
+/// One line per interval. The first and the last line give the run's energy error.
 class EnergyOutput final : public Output {
  public:
   using Output::Output;

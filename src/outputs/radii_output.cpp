@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* radii_file = "lagrangian.csv";
 constexpr const char* key = "output.radii_every";
+/// One line per interval, only in open space.
 class RadiiOutput final : public Output {
  public:
   using Output::Output;

@@ -16,6 +16,7 @@ std::vector<std::string> snapshot_files() {
   return names;
 }
 
+/// Numbers snapshots in order. A resumed run removes later ones and writes them again.
 class SnapshotOutput final : public Output {
  public:
   using Output::Output;

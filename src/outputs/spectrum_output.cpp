@@ -5,6 +5,7 @@ namespace pergola {
 
 namespace {
 
+/// Records the potential after each `spectrum_every` steps; writes all files at the end.
 class SpectrumOutput final : public Output {
  public:
   using Output::Output;

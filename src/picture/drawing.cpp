@@ -40,6 +40,7 @@ bool same(Point a, Point b) { return a.x == b.x && a.y == b.y; }
 Point moved(Point p, Point by) { return {p.x + by.x, p.y + by.y}; }
 Rect moved(Rect r, Point by) { return {r.x + by.x, r.y + by.y, r.width, r.height}; }
 
+/// Shifts an item.
 struct Mover {
   Point by;
   DrawingItem operator()(Shape shape) const {

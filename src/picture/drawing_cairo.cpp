@@ -59,6 +59,7 @@ void find_symbol(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(symbol);
 }
 
+/// Finds every function by name. Throws Error(system) if the library or one function is missing.
 CairoLibrary open_library() {
   const char* const named = std::getenv("PERGOLA_CAIRO");
   const char* const file = named && *named ? named : "libcairo.so.2";
@@ -93,6 +94,7 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
+/// The invisible words of one text item.
 std::string text_element(const Text& text) {
   const auto& style = text.style;
   const char* const anchor = style.align == Align::left ? "start" : style.align == Align::right ? "end" : "middle";

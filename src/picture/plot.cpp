@@ -181,6 +181,7 @@ void draw_backdrop(Drawing& figure, const Rect& field, const Backdrop& backdrop)
   figure.pixels(field, std::move(image));
 }
 
+/// Faint lines at the named ticks.
 void draw_grid(Drawing& figure, const Canvas& canvas) {
   const Rect& f = canvas.field;
   const Pen pen{faint_color, 1};
@@ -194,6 +195,7 @@ void draw_grid(Drawing& figure, const Canvas& canvas) {
   }
 }
 
+/// The frame, the ticks with their labels, and the labels of both axes.
 void draw_axes(Drawing& figure, const Canvas& canvas, const Plot& plot, const Rect& area) {
   const Rect& f = canvas.field;
   const Pen pen{ink_color, 1};
@@ -305,6 +307,7 @@ Rect place_legend(const Rect& field, double width, double height, const std::vec
   return best;
 }
 
+/// A sample and the name of each named series, in the place that hides least.
 void draw_legend(Drawing& figure, const Rect& field, const std::vector<Series>& series,
                  const std::vector<std::vector<Point>>& lines) {
   constexpr double row = 21, sample = 28;
@@ -388,6 +391,7 @@ namespace {
 
 constexpr double bar_width = 16, bar_room = 112;  // pixels right of the field
 
+/// The colour bar to the right of a map, with its own ticks and label.
 void draw_bar(Drawing& figure, const Rect& field, const Scale& scale, const Colormap& map, const std::string& label) {
   const Rect bar{field.right() + 18, field.y, bar_width, field.height};
   constexpr int colors = 256;

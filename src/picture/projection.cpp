@@ -33,6 +33,7 @@ void mean_of_neighbours(const std::vector<double>& from, int count, int r, doubl
   }
 }
 
+/// Three means along each row are nearly a Gaussian.
 void blur_rows(SquareGrid& grid, int r, int threads) {
   parallel_chunks(threads, grid.side, rows_per_task, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> padded(static_cast<std::size_t>(grid.side + 2 * r + 1), 0.0);

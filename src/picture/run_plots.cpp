@@ -33,6 +33,7 @@ std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+/// Fields between commas, without blanks around them.
 std::vector<std::string> split_fields(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   std::vector<std::string> fields;

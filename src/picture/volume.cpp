@@ -52,6 +52,7 @@ struct ViewPlane {
   }
 };
 
+/// Projects a particle, and limits its size: not below a pixel, not above a third of its distance.
 SeenParticle see(const VolumeParticle& particle, const ViewPlane& plane) {
   SeenParticle seen;
   seen.reach = -1;

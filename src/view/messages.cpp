@@ -85,6 +85,7 @@ nlohmann::json map_json(const StateMap& map) {
           {"cells", map.cells}, {"data", base64(bytes)}};
 }
 
+/// The JSON text before the points: names, units, ranges, maps and curves.
 nlohmann::json header_of(const ViewPoints& points, const std::array<Span, 3>& frame, const Span& speed,
                          std::size_t count) {
   nlohmann::json corner = nlohmann::json::array(), side = nlohmann::json::array();

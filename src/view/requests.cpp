@@ -39,6 +39,7 @@ std::string text(const json& message, const char* name) {
   return found->get<std::string>();
 }
 
+/// The camera and the size of a picture.
 Sight sight_of(const json& message) {
   const std::string camera = text(message, "camera");
   std::istringstream words(camera);

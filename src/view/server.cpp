@@ -64,6 +64,7 @@ std::string error_text(const std::string& message) {
                                                                       nlohmann::json::error_handler_t::replace);
 }
 
+/// Every answer forbids foreign scripts, frames and caches.
 http::response<http::string_body> answer_to(const Request& request, http::status status, std::string type,
                                             std::string body) {
   http::response<http::string_body> response{status, request.version()};
@@ -94,6 +95,7 @@ struct Talk {
 
 }  // namespace
 
+/// The listening socket, the connections as coroutines, and the thread that runs them.
 struct ViewServer::Parts {
   Parts(ViewFeed& given, const ViewOptions& options)
       : feed(given), address(options.address), token(random_token()), acceptor(context) {
