@@ -19,8 +19,8 @@ struct ForceErrors {
   std::int64_t sample = 0;
 };
 
-/// `count` places, evenly spaced over 0 … n − 1; all if n is smaller. With particles in the order of the input these are
-/// the same particles at every moment.
+/// `count` places, evenly spaced over 0 … n − 1; all if n is smaller. With particles in the order of the input these
+/// are the same particles at every moment.
 PERGOLA_API std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t count);
 
 /// Statistics of accelerations `found` against `reference`, entry by entry.

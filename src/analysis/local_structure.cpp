@@ -253,7 +253,8 @@ class Surroundings {
     for (std::size_t r = 0; r < size; ++r)
       for (const Question& question : arrived[r]) {
         nearest.clear(question.limit2);
-        for (const auto& image : images_of(question.place, box_)) tree_.search(image, HalvingTree::no_particle, nearest);
+        for (const auto& image : images_of(question.place, box_))
+          tree_.search(image, HalvingTree::no_particle, nearest);
         counts[r].push_back(std::ssize(nearest.found()));
         for (const NearOne& one : nearest.found())
           answers[r].push_back({one.distance2, one.id, neighbour(one.particle)});
