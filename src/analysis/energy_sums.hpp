@@ -15,6 +15,8 @@
 // Sums over particles in fixed chunks, on their device. A body such as `ConservedTerms` says what particle i adds; the
 // same body runs on CPU and CUDA. A chunk has a fixed number of particles and is summed in order, so that the bits do
 // not depend on the number of threads, ranks or pieces.
+// A GPU takes the particles of one piece at a time into arrays in device memory; the sums of all chunks of a piece go
+// to the host together. Adding the chunks in order is left to the caller, because ranks have to gather them first.
 namespace pergola {
 
 /// What particle i adds: kinetic energy, energy in external potentials, momentum, angular momentum.

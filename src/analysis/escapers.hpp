@@ -9,6 +9,8 @@
 // Particles that leave an isolated system. A particle escapes if its kinetic energy, in the frame of the bound
 // particles, exceeds its potential. The frame and the set of escapers depend on each other and are found in rounds.
 // Sums go in the order of ids, so that they do not depend on the order of a file.
+// Potentials come from the file, or are computed with a softening (centers.hpp). An expanding box is first converted
+// to proper lengths. What always holds: at most 50 rounds; if the set still changes, the last one counts.
 namespace pergola {
 
 /// Particles whose kinetic energy exceeds their binding, in the frame of the bound particles.

@@ -10,6 +10,8 @@
 // Errors of forces, measured on a sample of particles. The reference is a sum in double precision with the same
 // softening: over all pairs in open space, Ewald's sum in a periodic box. The sample is evenly spaced in the order of
 // the input, so that the same particles are measured each time.
+// `force`, the benchmarks and the output `audit` use it. What always holds: an audit does not change the particles,
+// and the errors of a given set of accelerations do not depend on the number of threads.
 namespace pergola {
 
 /// Relative errors |a − a_ref| / |a_ref| over a sample. If a_ref = 0, the error is 0 for a = 0, else |a| over the

@@ -13,6 +13,8 @@
 // Groups found and measured on a GPU. Particles and members stay on the device; the host gets a few numbers per group.
 // All results have the bits of the CPU: sums are formed in the order of the loop, and a centre that rounding could
 // change is decided on the host. Present if cuda_built is true.
+// A group's centre needs the lowest of its members' potentials. Depths are summed by pairs in single precision, then
+// the candidates in double precision. Groups that are too large for pairs use the tree.
 namespace pergola {
 
 /// Particles on a GPU, in the order of the host.

@@ -14,6 +14,8 @@
 // The largest waves of a periodic box: their density contrasts, and their growth compared with linear theory. A
 // cosmological run checks with them that its large scales grow as they must. Sums go over fixed chunks in order, so
 // that the bits do not depend on the number of threads or ranks.
+// A run measures the waves at its start and at later lines of its log, as long as linear theory expects contrasts
+// below `WaveWatch::linear_below`. The report card then compares the growth of each wave with the growth factor.
 namespace pergola {
 
 /// The 13 independent largest waves: (1 0 0), (1 1 0) and (1 1 1) with all signs, one of each pair k and −k.

@@ -5,6 +5,9 @@
 
 // The number of halos that theory expects in a box, by mass: Sheth & Tormen 1999, and Tinker et al. 2008 for spheres of
 // 200 mean densities. The analysis `mass-function` counts groups of friends and writes these beside them.
+// Formulas are in physics/halo_mass_function.hpp. Masses are in the unit of the box and are turned into the Lagrangian
+// radius of the mean density; the linear power spectrum gives the variance at this radius. What always holds: numbers
+// are per volume in the box's unit of length, comoving.
 namespace pergola {
 
 /// Expected halos per volume, in the box's unit of length.

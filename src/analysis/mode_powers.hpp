@@ -14,6 +14,8 @@
 // Power of Fourier modes of two interlaced meshes, summed in shells of wave number: the inner part of the power
 // spectrum (analysis/power_spectrum.hpp). Steps: transform, power of each mode, sums of each shell over the modes of
 // one plane, sum over planes in order. The bodies run on CPU and CUDA. On CPUs each rank has a slab of planes.
+// What always holds: a shell is a fixed set of modes, chosen with whole numbers. Sums go over rows, then planes, in
+// order. So the bits do not depend on the number of threads or ranks.
 namespace pergola {
 
 /// Sums over the masses of particles.

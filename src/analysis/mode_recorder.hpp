@@ -10,6 +10,9 @@
 
 // Fourier modes of a plasma's potential through time. The analysis `modes` records one moment; a run records many and
 // writes spectra in frequency at its end (sim/plasma_diagnostics.hpp). The recorded series are part of a checkpoint.
+// Only the longest waves along each axis are kept, so that the memory grows with the number of records and not with
+// the mesh. Sums over the mesh can be made in parts, row by row: each rank adds its rows in the order of the mesh, and
+// the bits are those of one process.
 namespace pergola {
 
 /// Records modes φ_m = (1/N) Σ φ(x) exp(−2πi m·x/L) of a field in a periodic box: along each axis the waves with 1 …

@@ -12,10 +12,10 @@
 #include "particles/box.hpp"
 #include "physics/profiles.hpp"
 
-namespace pergola {
-
 // Particles near a position: coarse cells to find them, and spheres that grow outward to a density limit. Also the sums
 // over groups and spheres that CPU and CUDA share: both add in one order, so that both have the same bits.
+namespace pergola {
+
 /// Over the members of a group, by rising id.
 struct MemberSums {
   double mass = 0;

@@ -12,6 +12,8 @@
 // Kepler orbits of pairs: of two particles, of the most bound pair, and of a hierarchy of pairs of pairs. The analysis
 // `orbits` writes the elements of the hierarchy through time. Equal pairs are ordered by id, so that results do not
 // depend on the order of the file.
+// Formulas are in physics/orbit.hpp. The search for the most bound pair goes along x and stops where no closer pair
+// can be more tightly bound. The hierarchy is limited to 50,000 bodies, because it compares all pairs once.
 namespace pergola {
 
 /// Two particles and the Kepler orbit that they would follow alone.

@@ -7,6 +7,8 @@
 
 // Velocities of a plasma's species: moments (the analysis `temperatures`) and distribution functions (the analysis
 // `distribution`). All sums are weighted with the number of particles that a macro-particle stands for.
+// What always holds: species without particles are left out; a variance contains waves and beams within the species,
+// not only its temperature; the integral of a distribution over all velocities is 1.
 namespace pergola {
 
 /// The plasma with only the species that the options name. Throws Error(input) for unknown names, and if no particle is

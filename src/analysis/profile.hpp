@@ -11,6 +11,8 @@
 // `profile` writes both; which centre or which groups it takes is in analysis/profiled_places.hpp.
 // Shells are equal in the logarithm of the radius. Particles are added from the centre outward, so that the sums do
 // not depend on the order of the file or on the number of ranks.
+// The fit maximises the likelihood of the counts, with Poisson statistics, over the scale radius; the density then
+// follows from the total number.
 namespace pergola {
 
 /// The particles between two radii.

@@ -13,6 +13,8 @@
 // Where profiles are taken: about the centre of a system, or about groups of friends. Distributed particles: a group is
 // profiled by one rank, a whole system by all ranks. For a whole system particles are sorted by distance over the
 // ranks, nearest on rank 0, and sums go from rank to rank. So the bits are those of one process.
+// The first guess for the size of a halo is the mass of a hundred particles; the search grows from there until the
+// mean density is below the limit (DensitySearch in neighbourhood.hpp).
 namespace pergola {
 
 /// A whole system about its centre, or a group.

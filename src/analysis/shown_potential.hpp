@@ -12,6 +12,8 @@
 // Potentials of particles that a solver finds on their device, for energies and for snapshots. Particles are given as
 // an output view (particles/shown_particles.hpp). If the view shows them where they are stored, the solver reads them
 // there; else it reads copies.
+// What always holds: potentials are given in the order of the input, even if the solver has its sources in another
+// order. Snapshots and energies therefore do not depend on how particles are stored.
 namespace pergola {
 
 /// The solver's view of copied positions.

@@ -15,6 +15,8 @@
 // The structure of a universe at the end of a run, compared with theory: the power of its large waves, the growth of
 // its own initial waves, and the number of its halos. The report card of a cosmological run has a line for each. Each
 // comparison states its tolerance.
+// What always holds: results depend only on the arguments; halo_counts() is collective and gives all
+// ranks the same counts.
 namespace pergola {
 
 /// Measured over expected power: the mean over shells up to k_high. A shell is weighted with its error as a Gaussian

@@ -6,6 +6,8 @@
 
 // Fits of waves of a plasma: frequency and damping of an oscillation, the rate of exponential growth and the window in
 // which it holds, and power by frequency. The report card compares them with linear theory.
+// What always holds: times need not be evenly spaced for fits; a spectrum uses the evenly spaced start of a series. A
+// fit that is not possible returns NaN.
 namespace pergola {
 
 /// The amplitude of a wave through time.

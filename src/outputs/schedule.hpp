@@ -6,6 +6,8 @@
 
 // When outputs are due. Times are multiples of an interval from the start of the run, so that a resumed run and an
 // uninterrupted one write at the same times. The start and the end of a run have outputs of their own.
+// In a cosmological run times are scale factors, and intervals are in their logarithm. An output that was due while
+// the run could not stop is written once, at the next stop.
 namespace pergola {
 
 /// Output at start + k · every, k = 1, 2, …, before the end; in logarithm (scale factors) at start · exp(k · every).

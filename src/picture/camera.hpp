@@ -4,6 +4,8 @@
 
 // A camera with perspective: where it stands, what it looks at, and where particles appear. Pictures of surface density
 // and of volumes use it.
+// Right and up are derived from the line of sight and the direction that is up in the picture. The width of the plane
+// follows from the distance of the target and the field of view.
 namespace pergola {
 
 struct Camera {

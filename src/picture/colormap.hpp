@@ -5,6 +5,8 @@
 
 #include "picture/image.hpp"
 
+// Colour maps: magma, inferno, viridis and plasma as polynomials, grey, and a diverging map for values of both signs.
+// A map is a table of 256 colours that is made once; equal steps of the value look equally large.
 namespace pergola {
 
 /// The names of the sequential maps.

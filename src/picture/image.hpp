@@ -5,6 +5,8 @@
 
 #include "base/host_device.hpp"
 
+// An RGB picture in memory, and PNG files. Compression and filters are fixed, so that the same picture always gives
+// the same bytes. Figures with lines and text are in picture/drawing.hpp.
 namespace pergola {
 
 /// An sRGB colour, 8 bits per channel.

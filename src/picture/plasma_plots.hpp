@@ -9,6 +9,8 @@
 
 // Figures of plasmas: phase space, fields, spectra in wave number and frequency, and the amplitude of one wave. Each
 // takes plain arrays with labels and returns a drawing.
+// Limits that are not given follow the data; a film passes fixed limits, so that its pictures can be compared. Power
+// is shown over 5 decades, density over 2.5.
 namespace pergola {
 
 using Limits = std::pair<double, double>;

@@ -10,6 +10,8 @@
 // Pictures of density maps (picture/projection.hpp): the logarithm of surface density in colours, single particles as
 // lights, and a legend with title, note, scale bar and colour bar. The map is pixels; trails, scales and text are lines
 // and letters.
+// What always holds: a given density range has the same colours in every picture of a film. Sizes of text and lines
+// follow the size of the picture.
 namespace pergola {
 
 /// The surface densities at the darkest and the brightest colour.

@@ -9,6 +9,8 @@
 
 // Plots of a run's logs: energies, momentum, force errors, Lagrangian radii, and the time of each stage. `RunLog` reads
 // a CSV log, also while the run writes it.
+// Each function takes a log and its units and returns a drawing of one or several panels. Markers are drawn only for
+// short logs.
 namespace pergola {
 
 /// A CSV log: named columns of text.

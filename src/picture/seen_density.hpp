@@ -8,6 +8,8 @@
 
 // Density pictures for the live view, counted on the device of the particles: only the picture leaves the device.
 // Counts are fixed-point units, so that the picture does not depend on threads, ranks or the order of particles.
+// A camera is given as three rows of a matrix: right, up and depth. Positions are read in pieces into device memory;
+// each particle adds its weight to one pixel with an atomic addition of whole numbers.
 namespace pergola {
 
 /// A perspective: a position appears at right/depth and up/depth, which go from −1 to 1 over the picture.

@@ -21,6 +21,8 @@
 // The feed of a running simulation. Two threads use it: the server's thread asks for pages, the run's thread answers
 // between steps. Points and pictures are made only after a page has asked, and only the newest are kept, so that a slow
 // page costs nothing. A limit on their share of the run time (`most_share`) bounds the cost of all pages.
+// What always holds: a slow page never delays the run. Actions of pages (pause, step, checkpoint, fork) take
+// effect between steps and are listed in run.json.
 namespace pergola {
 
 struct LiveOptions {

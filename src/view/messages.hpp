@@ -14,6 +14,8 @@
 // Binary messages to a page: points of a moment, or a picture of the density. web/src/wire.ts reads them. All numbers
 // are little-endian. A message begins with four letters, the length of a JSON text, and the text padded with blanks to
 // a multiple of 8 bytes.
+// Positions and speeds are sent as fractions of their ranges, because a page needs no more than its pixels resolve.
+// The first letters name the format, so that a page can refuse what it does not know.
 namespace pergola {
 
 /// The points of a moment: coordinates, a speed for the colour, and a kind.

@@ -8,6 +8,9 @@
 
 // Requests from a page, and checks of where they come from. Everything in a request is untrusted: sizes, ranges and
 // nesting are limited before anything is read.
+// A request is a small JSON object without nesting. Unknown words are errors. The token is compared in constant time,
+// and the host and origin of a request must be the server's own: other pages in the same browser cannot use the
+// server.
 namespace pergola {
 
 /// One message from a page:

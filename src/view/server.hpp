@@ -9,6 +9,8 @@
 // The server of the live view: a page over HTTP, its data over WebSockets. It listens on the loopback unless asked, and
 // answers only requests with its token. One thread serves all connections. It takes the newest data from the feed when
 // a page asks, so that a slow page delays nothing.
+// What always holds: at most 32 connections; an idle one is closed; the token is 128 random bits of the operating
+// system; headers forbid scripts from elsewhere.
 namespace pergola {
 
 /// The data of a page. Called only by the server's thread.
