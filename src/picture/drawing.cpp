@@ -91,6 +91,11 @@ void Drawing::polyline(const std::vector<Point>& points, const Pen& pen) {
   if (!drawn.empty()) items_.emplace_back(std::move(shape));
 }
 
+void Drawing::outline(const Rect& r, const Pen& pen) {
+  const double left = r.x - 0.5, top = r.y - 0.5, right = r.right() + 0.5, bottom = r.bottom() + 0.5;
+  polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
+}
+
 void Drawing::polygon(std::vector<Point> corners, Color color, double opacity) {
   if (std::all_of(corners.begin(), corners.end(), finite))
     items_.emplace_back(Shape{std::move(corners), std::nullopt, color, opacity});

@@ -88,6 +88,8 @@ class PERGOLA_API Drawing {
 
   void line(Point from, Point to, const Pen& pen);
   void polyline(const std::vector<Point>& points, const Pen& pen);
+  /// A line around a rectangle, half a pixel outside of it.
+  void outline(const Rect& rect, const Pen& pen);
   void polygon(std::vector<Point> corners, Color color, double opacity = 1);
   void box(const Rect& rect, Color color, double opacity = 1);
   void disc(Point center, double radius, Color color);

@@ -211,8 +211,7 @@ void draw_axes(Drawing& figure, const Canvas& canvas, const Plot& plot, const Re
     figure.line({f.x - (tick.label.empty() ? 3 : 6), y}, {f.x, y}, pen);
     figure.text({f.x - 1.3 * plot_gap, y + cap_height * tick_size / 2}, tick.label, style);
   }
-  const double left = f.x - 0.5, top = f.y - 0.5, right = f.right() + 0.5, bottom = f.bottom() + 0.5;
-  figure.polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
+  figure.outline(f, pen);
   style = {label_size, ink_color, Align::center};
   figure.text({f.x + f.width / 2, area.bottom() - 1.4 * plot_gap}, plot.x.label, style);
   style.direction = Direction::upward;
@@ -399,8 +398,7 @@ void draw_bar(Drawing& figure, const Rect& field, const Scale& scale, const Colo
   for (int k = 0; k < colors; ++k) strip.set(0, colors - 1 - k, map(k / (colors - 1.0)));
   figure.pixels(bar, std::move(strip));
   const Pen pen{ink_color, 1};
-  const double left = bar.x - 0.5, top = bar.y - 0.5, right = bar.right() + 0.5, bottom = bar.bottom() + 0.5;
-  figure.polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
+  figure.outline(bar, pen);
   double widest = 0;
   for (const Tick& tick : scale.ticks(std::max(2, static_cast<int>(bar.height / 48)))) {
     const double y = std::floor(bar.bottom() - scale.place(tick.value) * bar.height) + 0.5;

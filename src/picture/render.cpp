@@ -66,14 +66,10 @@ void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar,
   const double left = std::floor(map.pixels - edge_of(map)) - strip, y = std::round(bottom - height / 2);
   Image colors(strip, 1);
   for (int x = 0; x < strip; ++x) colors.set(x, 0, bar.colors(bar.bottom + (bar.top - bar.bottom) * x / (strip - 1)));
-  figure.pixels({left, y, static_cast<double>(strip), height}, std::move(colors));
+  const Rect where{left, y, static_cast<double>(strip), height};
+  figure.pixels(where, std::move(colors));
+  figure.outline(where, {legend_color, 1, 0.7});
   const double right = left + strip;
-  figure.polyline({{left - 0.5, y - 0.5},
-                   {right + 0.5, y - 0.5},
-                   {right + 0.5, y + height + 0.5},
-                   {left - 0.5, y + height + 0.5},
-                   {left - 0.5, y - 0.5}},
-                  {legend_color, 1, 0.7});
   // Densities end with the colours, or before.
   const double end = std::min(bar.full, bar.top) / bar.full;
   const double high = bar.range.low * std::pow(bar.range.high / bar.range.low, end);
