@@ -1,7 +1,7 @@
 #pragma once
 /// The public interface of the library; see examples/cpp. Installed as <pergola/pergola.hpp>.
 #include "analysis/analysis.hpp"
-#include "analysis/orbit.hpp"
+#include "analysis/orbits.hpp"
 #include "analysis/radii.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -22,7 +22,6 @@
 #include "outputs/output.hpp"
 #include "particles/particle_store.hpp"
 #include "particles/particles.hpp"
-#include "physics/bernstein.hpp"
 #include "physics/plasma_dispersion.hpp"
 #include "picture/plot.hpp"
 #include "picture/projection.hpp"
@@ -32,5 +31,4 @@
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
 #include "sim/plasma_system.hpp"
-#include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"

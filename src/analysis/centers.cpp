@@ -18,6 +18,8 @@
 #include <utility>
 
 
+// Three ways to the lowest potential: known potentials are compared over ranks; few particles, and GPUs, are gathered
+// on rank 0; many particles use the distributed tree. All compare (potential, id), so that they find the same particle.
 namespace pergola {
 
 namespace {
@@ -40,7 +42,8 @@ SolverOptions options_for(const AnalysisSnapshot& snapshot, double softening, bo
   return options;
 }
 
-/// Of particles in each other's field. `id_of`: that of a particle by its place among all.
+/// Forces among the particles. If two particles coincide, the error names them: `id_of` gives the id of a place among
+/// all.
 template <class IdOf>
 ForceResult forces_by(AnySolver& solver, const AnalysisSnapshot& snapshot, unsigned want, const Device& device,
                       const IdOf& id_of) {
@@ -61,7 +64,7 @@ ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsign
   return forces_by(*solver, snapshot, want, device, [&p](std::int64_t i) { return p.id[static_cast<std::size_t>(i)]; });
 }
 
-/// A particle and its potential.
+/// A particle and its potential; the order is by potential, then by id.
 struct DeepPlace {
   double potential = 0;
   std::uint64_t id = 0;
@@ -71,7 +74,7 @@ struct DeepPlace {
   }
 };
 
-/// Of those that know their potentials, by all ranks.
+/// The lowest of known potentials over all ranks.
 Vec3<double> lowest_potential(const Particles& own, const std::vector<double>& potential, Communicator& ranks) {
   std::vector<DeepPlace> deepest;
   for (std::size_t i = 0; i < own.id.size(); ++i) {
@@ -83,7 +86,7 @@ Vec3<double> lowest_potential(const Particles& own, const std::vector<double>& p
   return std::min_element(deepest.begin(), deepest.end())->place;
 }
 
-/// By rank 0, which has all of them for a while.
+/// Rank 0 gathers all particles and finds the potentials.
 Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, const Device& device,
                                 Communicator& ranks) {
   AnalysisSnapshot all;
@@ -97,7 +100,7 @@ Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, c
   return share_value(ranks, place);
 }
 
-/// By the tree of all ranks.
+/// All ranks find the potentials with the distributed tree.
 Vec3<double> lowest_of_spread(const AnalysisSnapshot& own, const SolverOptions& options, const Device& device,
                               const std::shared_ptr<Communicator>& ranks) {
   const std::int64_t before = places_before(*ranks, own.particles.size());
@@ -172,21 +175,16 @@ Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCente
   return (1 / sums.mass) * sums.velocity;
 }
 
-SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
-  SeenFromCenter seen;
-  return find_center(snapshot, options, device, seen);
-}
-
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
-                         SeenFromCenter& seen) {
+                         SeenFromCenter* sorted) {
   const auto alone = serial_communicator();
   const auto& mass = snapshot.particles.mass;
   const Vec3<double> place = place_of_center(snapshot, options, device, alone);
-  seen = seen_from(snapshot, place);
-  return {
-      place,
-      mean_velocity(snapshot, seen, snapshot.particles.size(), std::accumulate(mass.begin(), mass.end(), 0.0), *alone),
-      name_of_center(options)};
+  SeenFromCenter seen = seen_from(snapshot, place);
+  const double total = std::accumulate(mass.begin(), mass.end(), 0.0);
+  const auto velocity = mean_velocity(snapshot, seen, snapshot.particles.size(), total, *alone);
+  if (sorted) *sorted = std::move(seen);
+  return {place, velocity, name_of_center(options)};
 }
 
 Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center) {
@@ -261,7 +259,7 @@ std::vector<std::string> split_names(const std::string& text) {
 }
 
 AnalysisSnapshot frame_of(AnalysisSnapshot& snapshot) {
-  Particles aside = std::exchange(snapshot.particles, {});  // there may be many: they are not copied
+  Particles aside = std::exchange(snapshot.particles, {});  // not copied: there may be many
   AnalysisSnapshot frame = snapshot;
   snapshot.particles = std::move(aside);
   return frame;

@@ -17,11 +17,15 @@
 #include <vector>
 
 
+// One process sums chunk by chunk. With distributed particles each rank sums the chunks that begin in its range of the
+// input, fetching the few particles that other ranks hold of its last chunk; rank 0 then adds the chunks in order. This
+// is why the bits do not depend on the number of ranks.
 namespace pergola {
 
 namespace {
 
-/// Calls add(n, terms) for one piece after the other: kinetic and external energy, momentum, angular momentum.
+/// Calls add(n, terms) for one piece of the particles after the other: kinetic and external energy, momentum, angular
+/// momentum.
 template <class Add>
 void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, const Add& add) {
   const Device& device = shown.device();
@@ -29,28 +33,18 @@ void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, c
   for (const auto& potential : gravity.external)
     laws.push_back(external_law(potential, gravity.gravitational_constant));
   const Buffer<physics::ExternalLaw<double>> device_laws(device, laws);
-  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
-  Buffer<double> number[7];
-  for (auto& one : number) one = Buffer<double>(device, piece);
-  ShownArrays<double> to;
-  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data();
-  to.vx = number[3].data(), to.vy = number[4].data(), to.vz = number[5].data();
-  to.mass = number[6].data();
-  const ConservedTerms terms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()};
-  for (std::int64_t first = 0; first < shown.count(); first += piece) {
-    const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
-    add(n, terms);
-  }
+  each_piece<double>(shown, true, [&](std::int64_t, std::int64_t n, const ShownArrays<double>& to) {
+    add(n, ConservedTerms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()});
+  });
 }
 
-/// The sum over all pairs.
+/// The potential energy as a sum over all pairs.
 double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) {
   const ShownPlaces<double> places(shown);
   return potential_energy(shown.device(), sources_of(places), gravity);
 }
 
-/// What particles at these places add, by the solver's method; `fixed_field` counts at the end.
+/// The terms of particles in these arrays, by the method of the solver. A fixed field counts twice, in energy_of().
 template <class Real>
 PotentialTerms<Real> potential_terms(const SolverOptions& gravity, const Real* mass, const Real* potential,
                                      const Real* x, const Real* y, const Real* z) {
@@ -64,28 +58,22 @@ double energy_of(const SolverOptions& gravity, const Terms<1>& total) {
   return solver_entry(gravity.solver).energy.fixed_field ? 2 * total.value[0] : total.value[0];
 }
 
-/// From the potentials that a solver gives, piece by piece in the order of the input.
+/// The potential energy from a solver's potentials, piece by piece in the order of the input.
 template <class Real>
 double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity) {
   const Device& device = shown.device();
   const ShownSources<Real> sources(shown);
   const Buffer<Real> potential = potentials_of(solver, device, sources.sources());
-  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
-  Buffer<Real> number[5];
-  for (auto& one : number) one = Buffer<Real>(device, piece);
-  ShownArrays<Real> to;
-  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
+  Buffer<Real> reordered(device, std::min(summed_at_once(device), shown.count()));
   Terms<1> total;
-  for (std::int64_t first = 0; first < shown.count(); first += piece) {
-    const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
+  each_piece<Real>(shown, false, [&](std::int64_t first, std::int64_t n, const ShownArrays<Real>& to) {
     const Real* here = potential.data() + first;
     if (sources.place_of()) {
-      permute(device, n, sources.place_of() + first, potential.data(), number[4].data());
-      here = number[4].data();
+      permute(device, n, sources.place_of() + first, potential.data(), reordered.data());
+      here = reordered.data();
     }
     add_parts(chunk_terms(device, n, potential_terms<Real>(gravity, to.mass, here, to.x, to.y, to.z)), total);
-  }
+  });
   return energy_of(gravity, total);
 }
 
@@ -94,8 +82,7 @@ double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverO
   return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity);
 }
 
-/// With the options that the solver asks for where its energy is measured; where the device has no room for a second
-/// solver, from the run's own.
+/// With a second solver, which has the options of EnergyMethod. If memory does not suffice, with the run's own.
 double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, const SolverOptions& finer,
                     AnySolver* lent) {
   const auto solver = make_solver(finer, shown.device());
@@ -119,7 +106,7 @@ Energies with_conserved(double pairs, const Terms<8>& sums) {
   return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
 }
 
-/// Chunks of particles that ranks sum, each those that begin in its share.
+/// The chunks that this rank sums: those that begin in its range of the input.
 class RankChunks {
  public:
   RankChunks(Communicator& ranks, const Shares& shares, const ShownParticles& own)
@@ -131,7 +118,7 @@ class RankChunks {
     return total_of(parts);
   }
 
-  /// Of the potentials `known` of the rank's own particles.
+  /// The potential energy from known potentials of this rank's particles.
   Terms<1> potential(const SolverOptions& gravity, const KnownPotentials& known) const {
     return known.single ? sum_known<float>(gravity, known) : sum_known<double>(gravity, known);
   }
@@ -143,7 +130,7 @@ class RankChunks {
     parts.insert(parts.end(), more.begin(), more.end());
   }
 
-  /// Rank 0 adds up in the order of the chunks.
+  /// The total on all ranks; rank 0 adds the chunks in order.
   template <int count>
   Terms<count> total_of(const std::vector<Terms<count>>& parts) const {
     Terms<count> total;
@@ -162,23 +149,16 @@ class RankChunks {
         });
     const Device& device = shown_.device();
     const std::int64_t piece = std::min(summed_at_once(device), shown_.count());
-    Buffer<Real> number[5];
-    for (auto& one : number) one = Buffer<Real>(device, piece);
+    Buffer<Real> potentials(device, piece);
     std::vector<Real> potential(static_cast<std::size_t>(piece));
-    ShownArrays<Real> to;
-    to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
-    Real* const potentials = number[4].data();
-    const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potentials, to.x, to.y, to.z);
     std::vector<Terms<1>> parts;
-    for (std::int64_t first = 0; first < shown_.count(); first += piece) {
-      const std::int64_t n = std::min(piece, shown_.count() - first);
+    each_piece<Real>(shown_, false, [&](std::int64_t first, std::int64_t n, const ShownArrays<Real>& to) {
       const std::int64_t here = std::clamp<std::int64_t>(kept - first, 0, n);
-      shown_.show(first, n, to);
       if (here > 0) known.read(from + first, here, potential.data());
       std::copy_n(missing.begin() + std::max<std::int64_t>(first - kept, 0), n - here, potential.begin() + here);
-      device.memory().from_host(potentials, potential.data(), static_cast<std::size_t>(n) * sizeof(Real));
-      append(n, terms, parts);
-    }
+      device.memory().from_host(potentials.data(), potential.data(), static_cast<std::size_t>(n) * sizeof(Real));
+      append(n, potential_terms<Real>(gravity, to.mass, potentials.data(), to.x, to.y, to.z), parts);
+    });
     return total_of(parts);
   }
 
@@ -187,8 +167,8 @@ class RankChunks {
   ShownChunks shown_;
 };
 
-/// The potentials of this rank's particles that the energy of the pairs is made of (EnergyMethod), found by all ranks
-/// with the run's own solver or with another one.
+/// Potentials of this rank's particles for the potential energy (EnergyMethod): from the run's own solver or a finer
+/// one. Collective.
 KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
                                   const SolverOptions& gravity, AnySolver& solver) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
@@ -203,7 +183,7 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
 }
 
-/// The sum over all pairs on a GPU, by rank 0: it is asked for where particles are few.
+/// The sum over all pairs on a GPU, by rank 0. Only for few particles.
 double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, const SolverOptions& gravity) {
   const Particles all = gather_on_root(ranks, fetch(own));
   double energy = 0;
@@ -211,7 +191,7 @@ double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, co
   return share_value(ranks, energy);
 }
 
-/// Null on GPUs whose run sums no pairs by itself.
+/// Null on a GPU if the run's own solver does not sum pairs.
 std::unique_ptr<Solver<double>> make_spread_pairs(AnySolver& run, SolverOptions gravity, const Device& device,
                                                   const std::shared_ptr<Communicator>& ranks) {
   gravity.precision = Precision::double_;
@@ -221,7 +201,7 @@ std::unique_ptr<Solver<double>> make_spread_pairs(AnySolver& run, SolverOptions 
   return make_spread_direct_cpu<double>(gravity, device, ranks);
 }
 
-/// The sum over all pairs: every rank finds the potentials of its own.
+/// The sum over all pairs; each rank finds the potentials of its particles.
 double spread_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
                             const SolverOptions& gravity, AnySolver& solver) {
   const auto pairs = make_spread_pairs(solver, gravity, own.device(), ranks);

@@ -1,18 +1,25 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "analysis/wave_terms.hpp"
+#include "analysis/large_waves.hpp"
+#include "device/buffer.hpp"
 #include "device/chunk_sums.hpp"
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
+#include "particles/shown_particles.hpp"
 #include "physics/conserved.hpp"
 #include "physics/external.hpp"
 
+// Sums over particles in fixed chunks, on their device. A body such as `ConservedTerms` says what particle i adds; the
+// same body runs on CPU and CUDA. A chunk has a fixed number of particles and is summed in order, so that the bits do
+// not depend on the number of threads, ranks or pieces.
+// A GPU takes the particles of one piece at a time into arrays in device memory; the sums of all chunks of a piece go
+// to the host together. Adding the chunks in order is left to the caller, because ranks have to gather them first.
 namespace pergola {
 
-/// What particle i adds to the conserved quantities: kinetic energy, energy in external potentials, momentum, angular
-/// momentum.
+/// What particle i adds: kinetic energy, energy in external potentials, momentum, angular momentum.
 struct ConservedTerms {
   static constexpr int count = 8;
   const double *x = nullptr, *y = nullptr, *z = nullptr, *vx = nullptr, *vy = nullptr, *vz = nullptr, *mass = nullptr;
@@ -28,8 +35,8 @@ struct ConservedTerms {
   }
 };
 
-/// What particle i adds to the potential energy of all pairs, from its potential: half of it, for the other half is its
-/// partners'; all of it where it is outside a mesh, on which it does not act.
+/// What particle i adds to the potential energy of all pairs: half of mass times potential, because its partner adds
+/// the other half. All of it outside a mesh, because there the particle does not act on others.
 template <class Real>
 struct PotentialTerms {
   static constexpr int count = 1;
@@ -46,23 +53,43 @@ struct PotentialTerms {
   }
 };
 
-/// Particles that are shown at once where they are summed; whole chunks, so that the sums do not depend on it. A GPU
-/// likes long loops, a host that has only some of the particles, or none, short arrays.
+/// Particles that are copied to the arrays at once. A whole number of chunks, so that the sums do not depend on it. A
+/// GPU needs long loops; a host that stores few of the particles needs short arrays.
 inline constexpr std::int64_t least_summed_at_once = 64 * sum_chunk;
 inline std::int64_t summed_at_once(const Device& device) {
   return device.is_cuda() ? 1024 * sum_chunk : least_summed_at_once;
 }
 
-/// Sums over the particles 0 … n − 1 on their device, chunk by chunk. Wait.
-std::vector<Terms<8>> chunk_terms(const Device& device, std::int64_t n, const ConservedTerms& terms);
-std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
-std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
-std::vector<Terms<WaveTerms::count>> chunk_terms(const Device& device, std::int64_t n, const WaveTerms& terms);
+/// Calls body(first, n, arrays) for one piece of the particles after the other. Positions and masses of the piece are
+/// in arrays on the device, and velocities if asked for.
+template <class Real, class Body>
+void each_piece(const ShownParticles& shown, bool with_velocities, const Body& body) {
+  const std::int64_t piece = std::min(summed_at_once(shown.device()), shown.count());
+  Buffer<Real> number[7];
+  for (int k = 0; k < (with_velocities ? 7 : 4); ++k) number[k] = Buffer<Real>(shown.device(), piece);
+  ShownArrays<Real> to;
+  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
+  if (with_velocities) to.vx = number[4].data(), to.vy = number[5].data(), to.vz = number[6].data();
+  for (std::int64_t first = 0; first < shown.count(); first += piece) {
+    const std::int64_t n = std::min(piece, shown.count() - first);
+    shown.show(first, n, to);
+    body(first, n, to);
+  }
+}
 
-/// The CUDA side of it (analysis/energy_sums_cuda.cu); present where cuda_built is true.
+// Sums on a CUDA device (analysis/energy_sums_cuda.cu). Present if cuda_built is true.
 std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
 std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms);
+
+/// Sums over the particles 0 … n − 1 on their device, one sum per chunk, in the order of the chunks. Waits.
+template <class Body>
+std::vector<Terms<Body::count>> chunk_terms(const Device& device, std::int64_t n, const Body& terms) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return chunk_terms_cuda(device, n, terms);
+  }
+  return chunk_sums(device.threads(), n, terms);
+}
 
 }  // namespace pergola

@@ -2,26 +2,31 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 
+// Particles that leave an isolated system. A particle escapes if its kinetic energy, in the frame of the bound
+// particles, exceeds its potential. The frame and the set of escapers depend on each other and are found in rounds.
+// Sums go in the order of ids, so that they do not depend on the order of a file.
+// Potentials come from the file, or are computed with a softening (centers.hpp). An expanding box is first converted
+// to proper lengths. What always holds: at most 50 rounds; if the set still changes, the last one counts.
 namespace pergola {
 
-/// Particles with more kinetic energy than it takes to leave, in the frame of those that stay.
+/// Particles whose kinetic energy exceeds their binding, in the frame of the bound particles.
 struct Escapers {
   std::int64_t count = 0;
   double mass = 0, kinetic_energy = 0, fastest = 0;
   std::vector<bool> escapes;       // by place in the particle arrays
-  Vec3<double> velocity{0, 0, 0};  // mean one of those that stay
+  Vec3<double> velocity{0, 0, 0};  // mean velocity of the bound particles
 };
 
-/// Places and velocities in proper lengths, with the expansion in the velocities: v = a dx/dt + H a x, about any place,
-/// for find_escapers() looks at differences only; potentials G m/(a x). Of a system that does not expand: as it is.
+/// Converts an expanding box to proper lengths: v = a dx/dt + H a x, potentials G m/(a x). The origin is arbitrary,
+/// because find_escapers() uses only differences. A system that does not expand is unchanged.
 PERGOLA_API AnalysisSnapshot in_proper_lengths(AnalysisSnapshot snapshot);
 
-/// In proper lengths. `potential`: per unit mass, of the field of all particles. The frame is found in rounds: from
-/// all, then from those that were bound in the round before.
+/// The snapshot is in proper lengths. `potential`: per unit mass, in the field of all particles. Round 1 uses the frame
+/// of all particles, later rounds the frame of the particles that were bound in the round before.
 Escapers find_escapers(const AnalysisSnapshot& snapshot, const std::vector<double>& potential);
 
 }  // namespace pergola

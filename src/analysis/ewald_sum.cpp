@@ -1,33 +1,35 @@
 #include "analysis/ewald_sum.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <complex>
-
-#include "analysis/ewald_terms.hpp"
 #include "device/parallel.hpp"
 #include "gravity/pair_laws.hpp"
 #include "particles/box.hpp"
 #include "physics/ewald.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+
+// The split α is 8 over the shortest side: then nearest images suffice for the short-range part, and waves up to k² =
+// 56 α² for the long-range part. S(k) is summed once over all particles; each target then needs one sum over the waves.
 namespace pergola {
 
 namespace {
 
 using Complex = std::complex<double>;
-constexpr double pi = 3.14159265358979323846;
-/// α times the shortest side: what the short-range parts of images beyond the nearest one add is below 5e-6 m/L².
+using std::numbers::pi;
+/// α times the shortest side: the short-range parts of images beyond the nearest add less than 5e-6 m/L².
 constexpr double split = 8;
-/// Waves up to k²/4α² = 14 count: the first one left out has a weight of e⁻¹⁴ ≈ 8e-7.
+/// Waves up to k²/4α² = 14 count. The first wave beyond has a weight of e⁻¹⁴ ≈ 8e-7.
 constexpr double last_exponent = 14;
-constexpr std::int64_t chunk = 1024;
+constexpr std::int64_t ewald_chunk = 1024;
 
-/// Without the care for infinities that std::complex takes.
+/// A product without the treatment of infinities in std::complex.
 Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Half of all wave vectors (the other half is their complex conjugate), weights doubled.
+/// Half of all wave vectors with doubled weights. The other half are their complex conjugates.
 std::vector<EwaldWave> waves_of(const Box& box, double alpha) {
   const double k_max = 2 * alpha * std::sqrt(last_exponent);
   const auto reach = [&](double side) { return static_cast<int>(k_max * side / (2 * pi)); };
@@ -75,7 +77,7 @@ WaveReach reach_of(const std::vector<EwaldWave>& waves) {
   return reach;
 }
 
-/// Calls body(wave number, e^{ik·x}) for all waves at a place.
+/// Calls body(wave number, e^{ik·x}) for all waves at one position.
 template <class Body>
 void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, const Box& box, const Vec3<double>& x,
                const Body& body) {
@@ -83,13 +85,13 @@ void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, cons
   for (std::size_t w = 0; w < waves.size(); ++w) body(w, px[waves[w].nx] * py[waves[w].ny] * pz[waves[w].nz]);
 }
 
-/// Adds what a piece of the particles gives to S(k) = Σ m e^{−ik·x}, in chunks of them that are added in order.
+/// Adds a piece of the particles to S(k) = Σ m e^{−ik·x}, in chunks that are added in order.
 void add_factors(const Particles& p, const std::vector<EwaldWave>& waves, const Box& box, int threads,
                  std::vector<Complex>& total) {
   const WaveReach reach = reach_of(waves);
-  std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((p.size() + chunk - 1) / chunk));
-  parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    auto& sums = parts[static_cast<std::size_t>(begin / chunk)];
+  std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((p.size() + ewald_chunk - 1) / ewald_chunk));
+  parallel_chunks(threads, p.size(), ewald_chunk, [&](std::int64_t begin, std::int64_t end) {
+    auto& sums = parts[static_cast<std::size_t>(begin / ewald_chunk)];
     sums.resize(waves.size());
     for (std::int64_t i = begin; i < end; ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -101,7 +103,7 @@ void add_factors(const Particles& p, const std::vector<EwaldWave>& waves, const 
     for (std::size_t w = 0; w < total.size(); ++w) total[w] += sums[w];
 }
 
-/// Adds the pulls of a piece of the particles on a target, which may be that at `own` of the piece.
+/// Adds the pull of a piece of the particles on a target, which may be particle `own` of the piece.
 void add_short_range(const Particles& p, const Vec3<double>& target, int species, std::int64_t own, const Box& box,
                      const Softening& softening, double alpha, physics::PairSum<double>& sum) {
   const PairLawEntry& law = pair_law(softening.kernel);
@@ -122,7 +124,7 @@ void add_short_range(const Particles& p, const Vec3<double>& target, int species
 EwaldSums sums_on_cpu(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
                       const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
                       int threads) {
-  constexpr std::int64_t piece = 64 * chunk;
+  constexpr std::int64_t piece = 64 * ewald_chunk;
   EwaldSums sums{std::vector<Complex>(waves.size()), {}};
   std::vector<physics::PairSum<double>> near(places.size());
   Particles some;

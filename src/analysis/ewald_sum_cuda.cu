@@ -1,22 +1,25 @@
 #include <algorithm>
 
-#include "analysis/ewald_terms.hpp"
+#include "analysis/ewald_sum.hpp"
 #include "device/buffer.hpp"
 #include "device/chunk_sums.cuh"
 #include "gravity/pair_laws.hpp"
 #include "particles/box.hpp"
 #include "physics/ewald.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 
+// Both sums on a GPU. A thread goes over many particles and adds their terms for a group of targets or waves in
+// registers; blocks add their threads' sums in a fixed order. The host adds the blocks, so that results repeat from
+// call to call.
 namespace pergola {
 
 namespace {
 
-/// Particles go to the device in pieces of so many, and so many blocks of threads share a piece: their sums are added
-/// piece after piece, then block after block.
+/// Particles go to the device in pieces of `piece`. `blocks` blocks of threads share a piece. Sums are added piece by
+/// piece, then block by block.
 constexpr std::int64_t piece = std::int64_t{1} << 20;
 constexpr int blocks = 64;
-/// What a thread sums together: one look at a particle serves them all.
+/// Targets and waves that one thread sums at once, so that it reads each particle once.
 constexpr int targets_together = 4, waves_together = 8;
 
 struct Piece {
@@ -62,6 +65,7 @@ struct ShortRange {
   }
 };
 
+/// What particle i adds to S(k) for a group of waves.
 struct Waves {
   static constexpr int count = 2 * waves_together;
   Piece p;
@@ -82,7 +86,7 @@ struct Waves {
   }
 };
 
-/// Adds what body(i, group) gives of the particles of a piece to the sums of each block and group.
+/// Adds body(i, group) of all particles of a piece to the sums of each block and group.
 template <class Body>
 __global__ void __launch_bounds__(cuda::sum_threads) add_piece(Body body, Terms<Body::count>* sums) {
   Terms<Body::count> sum;
@@ -96,7 +100,7 @@ __global__ void __launch_bounds__(cuda::sum_threads) add_piece(Body body, Terms<
   cuda::add_threads(sum, [&](int k, double value) { sums[group * blocks + blockIdx.x].value[k] += value; });
 }
 
-/// What all pieces add to the sums of some groups.
+/// Sums of groups over all pieces.
 template <int terms>
 class GroupSums {
  public:

@@ -7,13 +7,15 @@
 #include "gravity/direct.hpp"
 #include "gravity/solver_entry.hpp"
 
+// The reference sum reads particles in pieces, so that a file larger than memory can be audited. A target that is not
+// in the present piece joins it with mass 0: it feels the piece and does not act on it.
 namespace pergola {
 
 namespace {
 
-/// Up to this many particles the warm-up evaluates all of them, on the CPU; beyond, it would double the waiting.
+/// Up to this number of particles the warm-up on a CPU evaluates all; above it a sample, to save time.
 constexpr std::int64_t cpu_warm_up_all = 16384, cpu_warm_up_some = 1024;
-/// Short evaluations are repeated and the fastest one counts.
+/// Short evaluations are repeated; the fastest counts.
 constexpr double enough_seconds = 0.2;
 constexpr int most_repeats = 5;
 
@@ -30,11 +32,10 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
   return some;
 }
 
-/// Sources of the direct sum come in pieces of so many, which are added in order.
-constexpr std::int64_t piece = std::int64_t{1} << 20;
+/// The direct sum reads its sources in pieces of this size and adds them in order.
+constexpr std::int64_t audit_piece = std::int64_t{1} << 20;
 
-/// The sum over the pairs of all particles with those at some places, which a piece that they are not of has without
-/// their mass.
+/// The sum over all pairs at some places. A target that is not in a piece joins it with mass 0.
 ForceResult direct_sum(const SolverOptions& options, const Device& device, ParticleSource& particles,
                        const std::vector<std::int64_t>& places) {
   auto exact = options;
@@ -46,8 +47,8 @@ ForceResult direct_sum(const SolverOptions& options, const Device& device, Parti
   std::fill(targets.mass.begin(), targets.mass.end(), 0.0);
   ForceResult sum;
   for (auto* axis : {&sum.ax, &sum.ay, &sum.az}) axis->resize(places.size());
-  for (std::int64_t first = 0; first < particles.count(); first += piece) {
-    const std::int64_t count = std::min(piece, particles.count() - first);
+  for (std::int64_t first = 0; first < particles.count(); first += audit_piece) {
+    const std::int64_t count = std::min(audit_piece, particles.count() - first);
     particles.read(first, count, some);
     std::vector<std::int64_t> here;
     for (std::size_t k = 0; k < places.size(); ++k) {
@@ -60,7 +61,7 @@ ForceResult direct_sum(const SolverOptions& options, const Device& device, Parti
       HostParticles(targets).read(static_cast<std::int64_t>(k), 1, target);
       some.append(target);
     }
-    if (first == piece) {  // fields from outside act once
+    if (first == audit_piece) {  // fields from outside act once
       exact.external.clear();
       solver = make_solver(exact, device);
     }
@@ -104,7 +105,7 @@ ForceErrors force_errors(const ForceResult& found, const ForceResult& reference)
   }
   if (n == 0) return {};
   std::sort(errors.begin(), errors.end());
-  // The median of an even number is the mean of the middle two; p99 is the value that 99 % do not exceed.
+  // The median of an even number is the mean of the middle two. 99 % of the values do not exceed p99.
   const std::size_t above = (99 * n + 99) / 100 - 1;
   return {(errors[(n - 1) / 2] + errors[n / 2]) / 2, std::sqrt(squares / static_cast<double>(n)), errors[above],
           errors.back(), static_cast<std::int64_t>(n)};

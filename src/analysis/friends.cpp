@@ -10,25 +10,26 @@
 #include <type_traits>
 #include <utility>
 
-#include "analysis/friend_cells.hpp"
 #include "analysis/groups_on_gpu.hpp"
-#include "analysis/link_places.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
 
+// Friends of friends on the CPU: sort particles by cell, list the cells, join cells that touch, collect the sets. Cells
+// are numbered in ascending order of keys, and a set is named after its lowest cell. So the sets do not depend on
+// threads. A sparse set of particles may need more cells than 64 bits can number; then keys have 128 bits.
 namespace pergola {
 
 namespace {
 
-constexpr std::int64_t chunk = 16384;
-constexpr std::uint32_t none = 0xffffffff;
+constexpr std::int64_t friends_chunk = 16384;
+constexpr std::uint32_t no_place = 0xffffffff;
 __extension__ typedef unsigned __int128 WideKey;  // for few particles in a space of very many cells
 
 template <class Body>
-void each(int threads, std::int64_t count, const Body& body) {
-  parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+void each_of(int threads, std::int64_t count, const Body& body) {
+  parallel_chunks(threads, count, friends_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) body(i);
   });
 }
@@ -45,12 +46,12 @@ struct SharedLinks {
   }
 };
 
-/// The keys of all particles, rising, and whose they are.
+/// The keys of all particles in ascending order, and the particle of each.
 void sort_particles(const Particles& p, const FriendFrame& frame, const Device& cpu, std::vector<std::uint64_t>& keys,
                     std::vector<std::uint32_t>& order) {
   const auto count = static_cast<std::int64_t>(p.x.size());
   SortBuffers buffers{{cpu, count}, {cpu, count}, {cpu, count}, {cpu, count}};
-  each(cpu.threads(), count, [&, key = buffers.keys.data(), value = buffers.values.data()](std::int64_t i) {
+  each_of(cpu.threads(), count, [&, key = buffers.keys.data(), value = buffers.values.data()](std::int64_t i) {
     const auto k = static_cast<std::size_t>(i);
     key[i] = frame.key<std::uint64_t>(p.x[k], p.y[k], p.z[k]);
     value[i] = static_cast<std::uint32_t>(i);
@@ -68,28 +69,29 @@ void sort_particles(const Particles& p, const FriendFrame& frame, const Device& 
   for (const auto& [key, i] : sorted) keys.push_back(key), order.push_back(i);
 }
 
-/// Where each new key begins in a rising list of them, and its end.
+/// The start of each new key in an ascending list, and the end of the list.
 template <class Key>
 std::vector<std::uint32_t> begins_of(const std::vector<Key>& keys, int threads) {
   const auto count = static_cast<std::int64_t>(keys.size());
   const auto is_new = [&](std::size_t i) { return i == 0 || keys[i - 1] < keys[i]; };
-  std::vector<std::size_t> before(static_cast<std::size_t>((count + chunk - 1) / chunk) + 1);  // each chunk
-  parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    std::size_t& in_chunk = before[static_cast<std::size_t>(begin / chunk) + 1];
+  std::vector<std::size_t> before(static_cast<std::size_t>((count + friends_chunk - 1) / friends_chunk) +
+                                  1);  // each chunk
+  parallel_chunks(threads, count, friends_chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::size_t& in_chunk = before[static_cast<std::size_t>(begin / friends_chunk) + 1];
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       in_chunk += is_new(i) ? 1 : 0;
   });
   std::partial_sum(before.begin(), before.end(), before.begin());
   std::vector<std::uint32_t> begins(before.back() + 1, static_cast<std::uint32_t>(count));
-  parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    std::size_t at = before[static_cast<std::size_t>(begin / chunk)];
+  parallel_chunks(threads, count, friends_chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::size_t at = before[static_cast<std::size_t>(begin / friends_chunk)];
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       if (is_new(i)) begins[at++] = static_cast<std::uint32_t>(i);
   });
   return begins;
 }
 
-/// Places of particles that are moved here go once they are sorted.
+/// If `p` is an rvalue, its positions are freed after they are sorted.
 template <class Key, class Given>
 LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   const int threads = cpu.threads();
@@ -101,7 +103,7 @@ LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   for (std::size_t k = 0; k + 1 < linked.begin.size(); ++k) keys[k] = keys[linked.begin[k]];  // of the cells
   const auto sorted = [&](auto& values) {
     std::vector<double> to(values.size());
-    each(threads, static_cast<std::int64_t>(to.size()), [&](std::int64_t i) {
+    each_of(threads, static_cast<std::int64_t>(to.size()), [&](std::int64_t i) {
       const auto k = static_cast<std::size_t>(i);
       to[k] = values[linked.order[k]];
     });
@@ -111,28 +113,30 @@ LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   const std::vector<double> x = sorted(p.x), y = sorted(p.y), z = sorted(p.z);
   const std::int64_t rows = rows_to_list(frame, count);
   std::vector<std::uint32_t> row_begins(static_cast<std::size_t>(rows > 0 ? rows + 1 : 0));
-  if (rows > 0) each(threads, count + 1, FillRows<Key>{keys.data(), count, frame.count[0], rows, row_begins.data()});
+  if (rows > 0) each_of(threads, count + 1, FillRows<Key>{keys.data(), count, frame.count[0], rows, row_begins.data()});
   linked.root.resize(static_cast<std::size_t>(count));
   std::iota(linked.root.begin(), linked.root.end(), 0u);
   const FriendSets<SharedLinks> sets{{linked.root.data()}};
   const FriendCells<Key> cells{
       count, keys.data(), linked.begin.data(), rows > 0 ? row_begins.data() : nullptr, x.data(), y.data(), z.data()};
-  each(threads, count, LinkCells<Key, SharedLinks>{frame, cells, sets});
-  for (std::uint32_t& root : linked.root) root = linked.root[root];  // those of lower cells are found
+  each_of(threads, count, LinkCells<Key, SharedLinks>{frame, cells, sets});
+  for (std::uint32_t& root : linked.root) root = linked.root[root];  // roots of lower cells are final
   return linked;
 }
 
-/// Particles of the sets with at least so many, one set after the other, in any order.
+/// Members of the sets with at least `least` particles, one set after the other, in any order.
 struct SetMembers {
   std::vector<std::uint32_t> members;
   std::vector<std::uint32_t> begin;  // of each set, and the end
 };
 
+/// Counts the particles of each set at its root, gives large sets their places, then fills in the members. Threads
+/// fill a set in any order; the members are sorted later.
 SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
   const auto count = static_cast<std::int64_t>(cells.root.size());
   const auto in_cell = [&](std::size_t cell) { return cells.begin[cell + 1] - cells.begin[cell]; };
-  std::vector<std::uint32_t> particles(cells.root.size(), 0), place(cells.root.size(), none);
-  each(threads, count, [&](std::int64_t k) {
+  std::vector<std::uint32_t> particles(cells.root.size(), 0), place(cells.root.size(), no_place);
+  each_of(threads, count, [&](std::int64_t k) {
     const auto cell = static_cast<std::size_t>(k);
     std::atomic_ref(particles[cells.root[cell]]).fetch_add(in_cell(cell), std::memory_order_relaxed);
   });
@@ -144,17 +148,17 @@ SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
     sets.begin.push_back(place[cell] + particles[cell]);
   }
   sets.members.resize(sets.begin.back());
-  each(threads, count, [&](std::int64_t k) {
+  each_of(threads, count, [&](std::int64_t k) {
     const auto cell = static_cast<std::size_t>(k);
     std::uint32_t& next = place[cells.root[cell]];
-    if (std::atomic_ref(next).load(std::memory_order_relaxed) == none) return;
+    if (std::atomic_ref(next).load(std::memory_order_relaxed) == no_place) return;
     std::size_t at = std::atomic_ref(next).fetch_add(in_cell(cell), std::memory_order_relaxed);
     for (std::uint32_t j = cells.begin[cell]; j < cells.begin[cell + 1]; ++j) sets.members[at++] = cells.order[j];
   });
   return sets;
 }
 
-/// Places of particles by rising id, which rise with them in most files.
+/// Places of particles by rising id. In most files ids rise with the places.
 std::vector<std::size_t> by_id(const Particles& particles, std::vector<std::size_t> places) {
   const auto lower = [&](std::size_t a, std::size_t b) { return particles.id[a] < particles.id[b]; };
   std::sort(places.begin(), places.end());
@@ -212,7 +216,7 @@ FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& b
       for (const double x : *places[k]) low[k] = std::min(low[k], x), high[k] = std::max(high[k], x);
     ranks.all_reduce(low.data(), low.size(), Reduction::minimum);
     ranks.all_reduce(high.data(), high.size(), Reduction::maximum);
-    if (!(low[0] <= high[0])) low = high = {};  // there are none
+    if (!(low[0] <= high[0])) low = high = {};  // no particles
   }
   return {box, length, low, high};
 }

@@ -4,10 +4,12 @@
 #include <cuda/atomic>
 #include <numeric>
 
-#include "analysis/friend_cells.hpp"
+#include "analysis/friends.hpp"
 #include "analysis/groups_cuda.cuh"
 #include "device/buffer.hpp"
 
+// Friends of friends on a GPU, with the loop bodies of friends.hpp. Only the list of large sets goes to the host, which
+// orders the groups; the members are then sorted by group on the device.
 namespace pergola {
 
 namespace {
@@ -49,14 +51,14 @@ struct FindRoots {
   __device__ void operator()(std::int64_t i) const { root[i] = sets.root(static_cast<std::uint32_t>(i)); }
 };
 
-/// Particles of a cell are counted at the root of its set.
+/// Adds the particles of each cell to the root of its set.
 struct CountSets {
   const std::uint32_t *root, *begin;
   std::uint32_t* sizes;
   __device__ void operator()(std::int64_t i) const { atomicAdd(&sizes[root[i]], begin[i + 1] - begin[i]); }
 };
 
-/// 1 where a set has enough of them.
+/// Writes 1 for a set with enough particles.
 struct LargeSets {
   std::uint32_t least;
   const std::uint32_t* sizes;
@@ -64,7 +66,7 @@ struct LargeSets {
   __device__ void operator()(std::int64_t i) const { large[i] = sizes[i] > 0 && sizes[i] >= least ? 1 : 0; }
 };
 
-/// A large set, and the place of its lowest id among all of them.
+/// A large set: its size, and the rank of its lowest id.
 struct LargeSet {
   std::uint32_t size, lowest;
 };
@@ -76,7 +78,7 @@ struct ListLargeSets {
   }
 };
 
-/// Calls body(particle's place by id, number of its set) for the particles of a cell whose set is large.
+/// Calls body(rank of the id, number of the set) for each particle of a cell whose set is large.
 struct MembersOfCell {
   const std::uint32_t *root, *begin, *order, *large, *number;
   const std::uint32_t* rank;  // null: ids rise
@@ -100,7 +102,7 @@ struct FindLowest {
   }
 };
 
-/// By rising id: which group each particle is in.
+/// The group of each particle, in the order of ids.
 struct NumberMembers {
   MembersOfCell members;
   const std::uint32_t* group_of_set;
@@ -119,7 +121,7 @@ struct InNoGroup {
   }
 };
 
-/// Calls one of CUB's functions twice: for the bytes that it wants, and with them.
+/// Calls a function of CUB twice: for its scratch size, then with the scratch memory.
 template <class Call>
 void with_scratch(const Device& device, const char* name, const Call& call) {
   std::size_t bytes = 0;
@@ -129,7 +131,7 @@ void with_scratch(const Device& device, const char* name, const Call& call) {
   device.synchronize();
 }
 
-/// Particles sorted by cell, with the cells' keys.
+/// Particles sorted by cell, and the keys of the cells.
 class CellsOnGpu {
  public:
   CellsOnGpu(const GpuParticles& p, const FriendFrame& frame)
@@ -161,7 +163,7 @@ class CellsOnGpu {
   }
 
  private:
-  /// Of cells whose sets begin at `root`: particles of each set are counted at it, and the large ones numbered.
+  /// Counts the particles of each set at its root and numbers the large sets.
   GpuGroups groups_of(const std::uint32_t* root, std::int64_t least) {
     const auto count = static_cast<int>(cells_) + 1;
     Buffer<std::uint32_t> sizes(device_, count), number(device_, count), large(device_, count);
@@ -186,7 +188,8 @@ class CellsOnGpu {
     return in_order(members, sets.to_host());
   }
 
-  /// The largest first, of equal ones that with the lowest id; members by rising id, for a sort by group keeps it.
+  /// The largest group first; of equal ones, the one with the lowest id. The sort by group is stable, so members stay
+  /// in the order of ids.
   GpuGroups in_order(const MembersOfCell& members, const std::vector<LargeSet>& sets) {
     std::vector<std::uint32_t> order(sets.size()), group_of_set(sets.size());
     std::iota(order.begin(), order.end(), 0u);

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: what kernels see of particles and groups, sums in the order of a loop, and a sort.
+// CUDA only: views of particles and groups for kernels, sums in the order of a loop, and a sort.
 #include <cmath>
 #include <cstdint>
 #include <cub/block/block_reduce.cuh>
@@ -11,6 +11,7 @@
 
 namespace pergola {
 
+/// Pointers to the arrays of particles, for kernels.
 struct ParticleView {
   const double *x, *y, *z, *mass, *vx, *vy, *vz;
   const std::uint32_t* rank;  // null: ids rise
@@ -28,7 +29,7 @@ struct ParticleView {
   __device__ Vec3<double> velocity(std::uint32_t i) const { return {vx[i], vy[i], vz[i]}; }
 };
 
-/// Group g has the members from begin[g] to begin[g + 1].
+/// Group g has the members begin[g] … begin[g + 1] − 1.
 struct GroupView {
   const std::uint32_t* members;
   const std::int64_t* begin;
@@ -38,17 +39,17 @@ namespace cuda {
 
 inline constexpr int warp = 32;
 inline constexpr unsigned all_lanes = 0xffffffff;
-inline constexpr int group_threads = 256;  // of a block that serves one group, or eight of them by warps
+inline constexpr int group_threads = 256;  // of a block: one group, or eight groups by warps
 inline constexpr int warps_per_block = group_threads / warp;
 
-/// Shared memory in which a warp adds up its lanes' numbers, with a gap that keeps rows in unlike banks.
+/// Shared memory for the sums of a warp. A gap puts rows into different banks.
 template <int terms>
 struct LaneTerms {
   double of[terms][warp + 1];
 };
 
-/// Adds the numbers of the first `count` lanes one after the other, as a loop does. Lane t has the sum of the terms t.
-/// Each of the first lanes is given the sums up to its own.
+/// Adds the numbers of the first `count` lanes in order, as a loop does. Lane t gets the sum of term t; each of the
+/// first lanes gets the sums up to its own number.
 template <int terms>
 __device__ Terms<terms> add_lanes(const Terms<terms>& own, int count, int lane, LaneTerms<terms>& shared, double& sum) {
   for (int t = 0; t < terms; ++t) shared.of[t][lane] = own.value[t];
@@ -72,7 +73,7 @@ __device__ Terms<terms> add_lanes(const Terms<terms>& own, int count, int lane, 
   return up_to_own;
 }
 
-/// The largest of a block's numbers, of at least 0, for all its threads.
+/// The largest number of a block, at least 0, for all its threads.
 __device__ inline double largest_of_block(double own) {
   using Reduce = cub::BlockReduce<double, group_threads>;
   __shared__ typename Reduce::TempStorage work;
@@ -85,14 +86,14 @@ __device__ inline double largest_of_block(double own) {
   return result;
 }
 
-/// That numbers below this one have.
+/// The number of bits of numbers below `numbers`.
 inline int bits_of(double numbers) {
   int bits = 1;
   while (std::ldexp(1.0, bits) < numbers) ++bits;
   return bits;
 }
 
-/// Sorts both by so many bits of the keys; what was equal keeps its order.
+/// Sorts keys and order by the lowest `bits` bits. The sort is stable.
 template <class Key>
 void sort_order(const Device& device, Buffer<Key>& keys, Buffer<std::uint32_t>& order, int bits) {
   const RadixSort<Key, std::uint32_t> sort{static_cast<std::uint32_t>(order.size()), 0, bits};
@@ -108,7 +109,7 @@ void sort_order(const Device& device, Buffer<Key>& keys, Buffer<std::uint32_t>& 
   if (sorted != order.data()) order.swap(other_order);
 }
 
-/// Blocks for groups that a warp each serves.
+/// The number of blocks if each group takes one warp.
 inline unsigned blocks_of_warps(std::int64_t count) {
   return static_cast<unsigned>((count + warps_per_block - 1) / warps_per_block);
 }

@@ -1,44 +1,36 @@
 #include "analysis/large_waves.hpp"
+#include "analysis/energy_sums.hpp"
+#include "comm/agreement.hpp"
+#include "comm/collectives.hpp"
+#include "domain/chunk_shares.hpp"
+#include "domain/shown_chunks.hpp"
+#include "physics/green.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "analysis/energy_sums.hpp"
-#include "comm/agreement.hpp"
-#include "comm/collectives.hpp"
-#include "device/buffer.hpp"
-#include "domain/chunk_shares.hpp"
-#include "domain/shown_chunks.hpp"
-#include "physics/green.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr std::int64_t chunk = 16 * sum_chunk;
+constexpr std::int64_t wave_chunk = 16 * sum_chunk;
 
 using WaveSums = Terms<WaveTerms::count>;
 
-/// Those of the chunks, in their order, with a piece of the particles before their device at a time: whole chunks, so
-/// that the sums do not depend on it.
+/// The sums of all chunks, in order. Each piece of the particles is a whole number of chunks, so that the sums do not
+/// depend on it.
 std::vector<WaveSums> chunk_waves(const ShownParticles& shown, double box_side) {
-  const Device& device = shown.device();
-  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
-  static_assert(least_summed_at_once % chunk == 0);
-  Buffer<double> number[4];
-  for (auto& one : number) one = Buffer<double>(device, piece);
-  ShownArrays<double> to;
-  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
-  const WaveTerms terms{to.x, to.y, to.z, to.mass, physics::wave_number(1, box_side)};
+  static_assert(least_summed_at_once % wave_chunk == 0);
   std::vector<WaveSums> parts;
-  for (std::int64_t first = 0; first < shown.count(); first += piece) {
-    const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
-    const auto sums = chunk_terms(device, n, terms);
-    for (std::size_t i = 0; i < sums.size(); i += chunk / sum_chunk)
-      add_parts({sums.begin() + i, std::min(sums.begin() + i + chunk / sum_chunk, sums.end())}, parts.emplace_back());
-  }
+  each_piece<double>(shown, false, [&](std::int64_t, std::int64_t n, const ShownArrays<double>& to) {
+    const WaveTerms terms{to.x, to.y, to.z, to.mass, physics::wave_number(1, box_side)};
+    const auto sums = chunk_terms(shown.device(), n, terms);
+    for (std::size_t i = 0; i < sums.size(); i += wave_chunk / sum_chunk)
+      add_parts({sums.begin() + i, std::min(sums.begin() + i + wave_chunk / sum_chunk, sums.end())},
+                parts.emplace_back());
+  });
   return parts;
 }
 
@@ -58,7 +50,7 @@ LargeWaves large_waves(const ShownParticles& particles, double box_side) {
 }
 
 LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own, double box_side) {
-  const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, chunk), own);
+  const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, wave_chunk), own);
   const auto parts = gather_on_root(ranks, chunk_waves(shown, box_side));
   return share_value(ranks, ranks.is_root() ? contrasts_of(parts) : LargeWaves{});
 }

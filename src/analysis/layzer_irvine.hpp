@@ -8,14 +8,16 @@
 
 namespace pergola {
 
-/// How well a run keeps d/da [a (T + W)] = −T, the energy equation of matter in an expanding universe: T the kinetic
-/// energy of peculiar velocities, W the potential energy of the contrast, both in physical lengths. Irvine 1961;
-/// Layzer 1963; Peebles 1980, section 24. Comoving softening is part of W; a proper one adds a term that is left out.
+/// Error of the energy equation of an expanding universe, d/da [a (T + W)] = −T. T: kinetic energy of peculiar
+/// velocities; W: potential energy of the density contrast; both in physical lengths. Irvine 1961; Layzer 1963; Peebles
+/// 1980, section 24.
+/// The integral of T is summed from line to line of the energy log. Comoving softening is part of W; proper softening
+/// would add a term that is left out.
 struct LayzerIrvine {
-  /// Between two lines ln(a T) is a cubic in ln a whose slopes are those of parabolas through three lines: a stretch is
-  /// settled when the line after it is known. So four lines are remembered.
+  /// The last four lines. Between two lines ln(a T) is a cubic in ln a whose end slopes come from parabolas through
+  /// three lines. So an interval is final when the line after it is known.
   struct Lines {
-    double x[4] = {}, y[4] = {};  // ln a and ln(a T), oldest first; −∞ where nothing moves
+    double x[4] = {}, y[4] = {};  // ln a and ln(a T), oldest first; −∞ if nothing moves
     int count = 0;
 
     void add(double a, double t) {
@@ -41,12 +43,12 @@ struct LayzerIrvine {
 
   double start_kinetic = 0, start_potential = 0;  // a T and a W at the start
   double scale_factor = 0;                        // of the latest line
-  double settled = 0, latest = 0;                 // ∫ T da up to the line before that, and from there on
+  double settled = 0, latest = 0;                 // ∫ T da up to the line before the latest, and after it
   bool begun = false;
   Lines lines;
 
-  /// Takes T and W at the scale factor a and returns what is missing in the equation so far, over the largest of its
-  /// three terms.
+  /// Takes T and W at the scale factor a. Returns the error of the equation so far, over the largest of its three
+  /// terms.
   double add(double a, double t, double w) {
     if (!begun) {
       *this = {a * t, a * w, a, 0, 0, true, {}};
@@ -63,13 +65,12 @@ struct LayzerIrvine {
     const double largest = std::max({std::abs(grown), std::abs(sunk), integral()});
     return largest > 0 ? (grown + sunk + integral()) / largest : 0;
   }
-  /// ∫ T da.
   double integral() const { return settled + latest; }
 };
 
-/// What the cubic leaves of the integral's error with lines that are `apart` in ln a, over the largest term: measured
-/// on a box of 50 Mpc/h with 64³ particles from redshift 63 to 0, against lines every 1/16: 0.0002 up to 1/2, 0.003 at
-/// 3/4 and 1, 0.03 at 3/2, 0.08 from the first line to the last.
+/// The error of the integral that the cubic leaves if lines are `apart` in ln a, over the largest term. Measured in a
+/// box of 50 Mpc/h with 64³ particles from redshift 63 to 0, against lines every 1/16: 0.0002 up to 1/2, 0.003 at 3/4
+/// and 1, 0.03 at 3/2, 0.08 from the first line to the last.
 inline double layzer_irvine_doubt(double apart) { return std::min(0.01 * apart * apart * apart, 0.1); }
 
 }  // namespace pergola

@@ -1,4 +1,7 @@
 #include "analysis/local_structure.hpp"
+#include "comm/collectives.hpp"
+#include "device/parallel.hpp"
+#include "physics/measures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +10,10 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/collectives.hpp"
-#include "device/parallel.hpp"
-#include "physics/profiles.hpp"
 
+// Searches happen twice at most. First each particle searches its own rank. If its sphere reaches the bounds of other
+// ranks (or their periodic images), it asks them for all particles at most as far as its farthest neighbour, and keeps
+// the nearest of all answers.
 namespace pergola {
 
 namespace {
@@ -24,11 +27,11 @@ struct NearOne {
   }
 };
 
-/// The nearest so far; a heap whose first is the farthest of them.
+/// The nearest particles so far: a heap with the farthest of them first.
 class NearestSoFar {
  public:
   explicit NearestSoFar(std::size_t wanted) : wanted_(wanted) {}
-  /// None beyond `limit2` will count.
+  /// Particles beyond `limit2` will not count.
   void clear(double limit2 = std::numeric_limits<double>::infinity()) { found_.clear(), limit2_ = limit2; }
   double farthest2() const { return full() ? found_.front().distance2 : limit2_; }
   void offer(const NearOne& one) {
@@ -47,7 +50,7 @@ class NearestSoFar {
   std::vector<NearOne> found_;
 };
 
-/// A box that holds places, and how far another place is from it.
+/// The bounds of positions, and the distance of another position from them.
 struct Bounds {
   std::array<double, 3> low{HUGE_VAL, HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
 
@@ -62,7 +65,7 @@ struct Bounds {
   }
 };
 
-/// A balanced tree of halves along the longest side. Bentley 1975, CACM 18, 509; Friedman, Bentley & Finkel 1977.
+/// A balanced tree: halves along the longest side. Bentley 1975, CACM 18, 509; Friedman, Bentley & Finkel 1977.
 class HalvingTree {
  public:
   explicit HalvingTree(const Particles& particles) : p_(particles), order_(particles.id.size()) {
@@ -70,10 +73,10 @@ class HalvingTree {
     build(0, 0, order_.size());
   }
 
-  static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t no_particle = std::numeric_limits<std::size_t>::max();
 
   const std::vector<std::size_t>& order() const { return order_; }
-  /// Of all of them.
+  /// Bounds of all particles.
   const Bounds& bounds() const { return nodes_.front(); }
 
   void search(const Vec3<double>& place, std::size_t but, NearestSoFar& nearest) const {
@@ -133,7 +136,7 @@ class HalvingTree {
   std::vector<Bounds> nodes_;
 };
 
-/// The places at which a periodic box has images of a place, itself first.
+/// The periodic images of a position, itself first.
 std::vector<Vec3<double>> images_of(const Vec3<double>& place, const Box& box) {
   std::vector<Vec3<double>> images{place};
   if (!box.periodic()) return images;
@@ -145,13 +148,13 @@ std::vector<Vec3<double>> images_of(const Vec3<double>& place, const Box& box) {
   return images;
 }
 
-/// What a neighbour adds, wherever it is.
+/// What a neighbour contributes.
 struct Neighbour {
   double mass;
   Vec3<double> velocity;
 };
 
-/// A particle looks for its nearest ones on another rank, and one that was found there.
+/// A search on another rank for the nearest particles around a position, and one particle of its answer.
 struct Question {
   Vec3<double> place;
   double limit2;
@@ -162,7 +165,7 @@ struct Answer {
   Neighbour of;
 };
 
-/// Particles of this rank, and what is near them.
+/// The particles of this rank and the search for their neighbours.
 class Surroundings {
  public:
   Surroundings(const Particles& particles, const Box& box, int neighbours, int threads, Communicator& ranks)
@@ -177,7 +180,7 @@ class Surroundings {
     for (auto* list : {&found_.length, &found_.density, &found_.dispersion}) list->assign(p_.id.size(), 0);
   }
 
-  /// Once.
+  /// Call it once.
   LocalStructure find() {
     if (wanted_ == 0) return std::move(found_);
     std::vector<std::uint8_t> asks(ranks_.size() > 1 ? p_.id.size() : 0);
@@ -206,7 +209,7 @@ class Surroundings {
     for (const auto& image : images_of(place(i), box_)) tree_.search(image, i, nearest);
   }
 
-  /// The other ranks that may have nearer ones, or some as near.
+  /// Other ranks that may have particles at most as far away.
   std::vector<std::size_t> asked(const Vec3<double>& at, double limit2) const {
     std::vector<std::size_t> others;
     const auto images = images_of(at, box_);
@@ -218,7 +221,7 @@ class Surroundings {
     return others;
   }
 
-  /// So many particles at a time, for each may get all of its neighbours from others.
+  /// Asks in batches of particles, because each may receive all its neighbours from other ranks.
   void ask_others(const std::vector<std::uint8_t>& asks) {
     std::vector<std::size_t> asking;
     for (std::size_t i = 0; i < asks.size(); ++i)
@@ -250,7 +253,8 @@ class Surroundings {
     for (std::size_t r = 0; r < size; ++r)
       for (const Question& question : arrived[r]) {
         nearest.clear(question.limit2);
-        for (const auto& image : images_of(question.place, box_)) tree_.search(image, HalvingTree::nobody, nearest);
+        for (const auto& image : images_of(question.place, box_))
+          tree_.search(image, HalvingTree::no_particle, nearest);
         counts[r].push_back(std::ssize(nearest.found()));
         for (const NearOne& one : nearest.found())
           answers[r].push_back({one.distance2, one.id, neighbour(one.particle)});
@@ -275,7 +279,7 @@ class Surroundings {
 
   Neighbour neighbour(std::size_t i) const { return {massless_ ? 1 : p_.mass[i], {p_.vx[i], p_.vy[i], p_.vz[i]}}; }
 
-  /// The nearest of what was found, whose numbers beyond the particles of this rank are in `others`.
+  /// Stores the values of particle i. Particles of other ranks have numbers beyond this rank's, and are in `others`.
   void note(std::size_t i, std::vector<NearOne> near, const std::vector<Neighbour>& others) {
     std::sort(near.begin(), near.end());
     near.resize(wanted_);
@@ -286,7 +290,7 @@ class Surroundings {
       const std::size_t at = near[j].particle;
       const Neighbour one = at < p_.id.size() ? neighbour(at) : others[at - p_.id.size()];
       if (j + 1 < near.size()) mass += one.mass;
-      // About its own velocity, so that a common one does not cancel digits.
+      // Relative to its own velocity, so that a common velocity does not cost digits.
       const Vec3<double> v = one.velocity - self.velocity;
       sum = sum + v;
       square += dot(v, v);

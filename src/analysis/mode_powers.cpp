@@ -6,18 +6,21 @@
 #include "device/parallel.hpp"
 #include "mesh/fft/complex_fft.hpp"
 
+// On CPUs each rank transforms its slab of planes. The power of a mode needs the mode at −k too, which is on the
+// opposite plane, perhaps on another rank: those planes are exchanged. Sums of planes are gathered in the order of wave
+// numbers.
 namespace pergola {
 
 namespace {
 
 using Complex = std::complex<double>;
 
-/// Modes −reach … reach of planes of waves, plane after plane.
+/// Modes −reach … reach of planes of waves, plane by plane.
 class NearModes {
  public:
   NearModes(int cells, int reach) : cells_(cells), reach_(reach), width_(2 * reach + 1) {}
   std::size_t size() const { return static_cast<std::size_t>(width_) * static_cast<std::size_t>(width_); }
-  /// Whether a plane of the mesh is one of these, and its wave number.
+  /// Whether a plane of the mesh is near, and its wave number.
   bool has(int plane) const { return plane <= reach_ || plane >= cells_ - reach_; }
   int wave(int plane) const { return plane <= reach_ ? plane : plane - cells_; }
   int opposite(int plane) const { return plane == 0 ? 0 : cells_ - plane; }
@@ -41,6 +44,7 @@ class NearModes {
   int cells_, reach_, width_;
 };
 
+/// On CPUs: each rank transforms its slab and sums its planes.
 class ShellMeterCpu final : public ShellMeter {
  public:
   ShellMeterCpu(const Device& device, int cells, const std::shared_ptr<Communicator>& ranks)
@@ -88,7 +92,7 @@ class ShellMeterCpu final : public ShellMeter {
     return of_all_ranks(sums);
   }
 
-  /// Planes opposite to those of each rank, from the ranks that have them.
+  /// For each plane of this rank, fetches the opposite plane from its rank.
   void exchange_opposite() {
     const auto at = [&](int plane) {
       return static_cast<std::size_t>(std::lower_bound(planes_.begin(), planes_.end(), plane) - planes_.begin()) *
@@ -106,7 +110,7 @@ class ShellMeterCpu final : public ShellMeter {
     ranks_->exchange(out, in);
   }
 
-  /// From this rank's planes to those of all, from the wave number −reach on.
+  /// The sums of all planes, from those of each rank; wave number −reach first.
   std::vector<Shell> of_all_ranks(const std::vector<Shell>& own) const {
     const auto shells = static_cast<std::size_t>(most()) + 1;
     std::vector<Shell> by_plane(static_cast<std::size_t>(sum_count())), sums(by_plane.size());
@@ -131,7 +135,7 @@ class ShellMeterCpu final : public ShellMeter {
   ComplexFft transform_;
   NearModes near_;
   std::vector<Complex> field_, own_, mirror_;
-  std::vector<int> planes_;  // of this rank that are near
+  std::vector<int> planes_;  // near planes of this rank
 };
 
 }  // namespace

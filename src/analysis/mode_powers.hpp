@@ -11,14 +11,19 @@
 #include "physics/green.hpp"
 #include "physics/power_spectrum.hpp"
 
+// Power of Fourier modes of two interlaced meshes, summed in shells of wave number: the inner part of the power
+// spectrum (analysis/power_spectrum.hpp). Steps: transform, power of each mode, sums of each shell over the modes of
+// one plane, sum over planes in order. The bodies run on CPU and CUDA. On CPUs each rank has a slab of planes.
+// What always holds: a shell is a fixed set of modes, chosen with whole numbers. Sums go over rows, then planes, in
+// order. So the bits do not depend on the number of threads or ranks.
 namespace pergola {
 
-/// Of the masses of particles.
+/// Sums over the masses of particles.
 struct MassSums {
   double sum = 0, sum2 = 0, largest = 0;
 };
 
-/// Particle i of a box that is folded onto `side`: one coordinate.
+/// One coordinate of particle i in a box that is folded onto `side`.
 struct FoldPlace {
   const double* from;
   double* to;
@@ -26,13 +31,12 @@ struct FoldPlace {
   PERGOLA_HD void operator()(std::int64_t i) const { to[i] = wrap(from[i], 0.0, side); }
 };
 
-/// Places and masses of particles.
 struct MassArrays {
   double *x, *y, *z, *mass;
 };
 
-/// The modes −reach … reach along each axis, x fastest, of two interlaced meshes of `cells` per side: the power |δ|² of
-/// each, with the window of the assignment divided out. One body for CPU and CUDA.
+/// Modes −reach … reach along each axis, x fastest, of two interlaced meshes of `cells` per side. Writes |δ|² of each
+/// mode, with the window of the mass assignment divided out.
 struct ModePower {
   const double* field;     // transform of first + i second: real and imaginary parts in turn
   const double* unwindow;  // scale of mode m on one axis, m = 0 … reach
@@ -50,7 +54,7 @@ struct ModePower {
     const int z = static_cast<int>(i / width / width) - reach;
     power[i] = of_mode(x, y, z, field + place(x, y, z), field + place(-x, -y, -z));
   }
-  /// `at` and `mirror`: the field at this mode and at the opposite one.
+  /// `at` and `mirror`: the field at this mode and at its opposite.
   PERGOLA_HD double of_mode(int x, int y, int z, const double* at, const double* mirror) const {
     const double amplitude = scale(x) * scale(y) * scale(z);
     return amplitude * amplitude *
@@ -58,14 +62,14 @@ struct ModePower {
   }
 };
 
-/// Sums over the modes of a shell of one wave number of the mesh; shell s reaches from s − ½ to s + ½.
+/// Sums over the modes of a shell. Shell s reaches from s − ½ to s + ½ in wave numbers of the mesh.
 struct Shell {
   std::int64_t modes = 0;
   double k = 0, power = 0;
 };
 
-/// What the modes of one plane add to one shell, rows and modes in their order; `sums` has the shells 0 … most of a
-/// plane together. One body for CPU and CUDA.
+/// What the modes of one plane add to one shell, in the order of rows and modes. `sums` has the shells 0 … most of each
+/// plane.
 struct PlaneShell {
   const double* power;  // ModePower
   Shell* sums;
@@ -100,16 +104,15 @@ struct PlaneShell {
   }
 };
 
-/// Measures shells of two interlaced meshes with `cells` per side, on one device: those below half the Nyquist wave
-/// number.
+/// Measures the shells below half the Nyquist wave number of two interlaced meshes with `cells` per side.
 class ShellMeter {
  public:
   explicit ShellMeter(int cells) : cells_(cells) {}
   virtual ~ShellMeter() = default;
   int most() const { return cells_ / 4; }
   int reach() const { return most() + 1; }
-  /// Of two density fields on the device in a box of this side, with `unwindow` of ModePower: the shells 0 … most().
-  /// Planes are added in their order: the same bits on any number of threads and ranks.
+  /// The shells 0 … most() of two density fields on the device, in a box of this side. `unwindow` as in ModePower.
+  /// Planes are added in order: same bits for any number of threads and ranks.
   std::vector<Shell> measure(const double* first, const double* second, const std::vector<double>& unwindow,
                              double side);
 
@@ -117,30 +120,30 @@ class ShellMeter {
   int cells() const { return cells_; }
   std::int64_t width() const { return 2 * std::int64_t{reach()} + 1; }
   std::int64_t sum_count() const { return width() * (most() + 1); }
-  /// What PlaneShell writes.
+  /// The sums of each plane and shell, as PlaneShell writes them.
   virtual std::vector<Shell> plane_sums(const double* first, const double* second, const std::vector<double>& unwindow,
                                         double side) = 0;
 
  private:
   int cells_;
 };
-/// Several `ranks`, on CPUs: each has its slab of the fields (mesh/slab_planes.hpp), all call measure() together.
+/// Several ranks only on CPUs: each has its slab of the fields (mesh/slab_planes.hpp). measure() is then collective.
 std::unique_ptr<ShellMeter> make_shell_meter(const Device& device, int cells,
                                              const std::shared_ptr<Communicator>& ranks);
 
-// Where cuda_built is true.
+// Present if cuda_built is true.
 MassSums mass_sums_cuda(const Device& device, std::int64_t count, const double* mass);
 std::unique_ptr<ShellMeter> make_shell_meter_cuda(const Device& device, int cells);
 
-/// On a GPU: particles of a box that is folded once and again, each time in an order in which those in one cube of 8³
-/// cells follow each other.
+/// Particles on a GPU, in a box that is folded again and again. Each fold sorts them by cubes of 8³ cells, so that
+/// neighbours follow each other in memory.
 class FoldedMasses {
  public:
   virtual ~FoldedMasses() = default;
-  /// As seen in a box of this side; null: their masses stay as they are, for they are equal.
+  /// Positions in a box of this side. Null mass: all masses are equal and stay as they are.
   virtual void fold(double side, int cells, const MassArrays& to) = 0;
 };
-/// Of particles that it copies.
+/// Copies the particles.
 std::unique_ptr<FoldedMasses> make_folded_masses_cuda(const Device& device, std::int64_t count, const MassArrays& from);
 
 }  // namespace pergola

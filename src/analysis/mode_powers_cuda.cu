@@ -10,13 +10,14 @@ namespace pergola {
 
 namespace {
 
-/// The densities of two meshes as the real and imaginary parts of one field.
+/// Two meshes as the real and imaginary parts of one field.
 struct JoinMeshes {
   const double *first, *second;
   double* field;
   __device__ void operator()(std::int64_t i) const { field[2 * i] = first[i], field[2 * i + 1] = second[i]; }
 };
 
+/// On one GPU, with cuFFT.
 class ShellMeterCuda final : public ShellMeter {
  public:
   ShellMeterCuda(const Device& device, int cells)
@@ -57,14 +58,13 @@ class ShellMeterCuda final : public ShellMeter {
   Buffer<Shell> sums_;
 };
 
-/// A mass and its square.
 struct MassTerms {
   static constexpr int count = 2;
   const double* mass;
   PERGOLA_HD Terms<count> operator()(std::int64_t i) const { return {{mass[i], mass[i] * mass[i]}}; }
 };
 
-/// A particle's place and mass together: one look at memory for who comes in any order.
+/// Position and mass of a particle together: one access to memory, in any order of particles.
 struct alignas(32) PackedMass {
   double place[3], mass;
 };
@@ -90,7 +90,7 @@ struct UnpackFolded {
   }
 };
 
-/// The number of the cube that particle i is in, and its own number beside it.
+/// The cube of particle i, and its number.
 struct CubeOfParticle {
   const PackedMass* particles;
   double side;
@@ -108,6 +108,7 @@ struct CubeOfParticle {
   }
 };
 
+/// Keeps positions and masses packed; each fold sorts and unpacks them.
 class FoldedMassesCuda final : public FoldedMasses {
  public:
   FoldedMassesCuda(const Device& device, std::int64_t count, const MassArrays& from)

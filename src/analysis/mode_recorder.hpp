@@ -8,19 +8,24 @@
 #include "base/host_device.hpp"
 #include "base/state_source.hpp"
 
+// Fourier modes of a plasma's potential through time. The analysis `modes` records one moment; a run records many and
+// writes spectra in frequency at its end (sim/plasma_diagnostics.hpp). The recorded series are part of a checkpoint.
+// Only the longest waves along each axis are kept, so that the memory grows with the number of records and not with
+// the mesh. Sums over the mesh can be made in parts, row by row: each rank adds its rows in the order of the mesh, and
+// the bits are those of one process.
 namespace pergola {
 
-/// Keeps Fourier modes φ_m = (1/N) Σ φ(x) exp(−2πi m·x/L) of a field in a periodic box through time: along each axis
-/// the longest waves, 1 … modes(axis) wavelengths in the box, and one wave of any direction.
+/// Records modes φ_m = (1/N) Σ φ(x) exp(−2πi m·x/L) of a field in a periodic box: along each axis the waves with 1 …
+/// modes(axis) wavelengths in the box, and one wave of any direction.
 class PERGOLA_API ModeRecorder {
  public:
   static constexpr int modes_most = 128;  // along an axis
 
   ModeRecorder(int dimensions, const std::array<int, 3>& cells, const std::array<int, 3>& wave);
 
-  /// The field at the grid points, x fastest.
+  /// Records the field at the grid points, x fastest.
   void record(double time, const std::vector<double>& field);
-  /// The same in parts: sums of no rows, to which all rows along x are added in their order, some at a time.
+  /// The same in parts: start from no_sums(), add all rows along x in order, then record.
   std::vector<double> no_sums() const;
   void add(std::int64_t first_row, const std::vector<double>& rows, std::vector<double>& sums) const;
   void record_sums(double time, const std::vector<double>& sums);
@@ -32,7 +37,7 @@ class PERGOLA_API ModeRecorder {
   std::vector<std::complex<double>> series(int axis, int mode) const;
   const std::vector<std::complex<double>>& wave() const { return wave_; }
 
-  /// Under names that begin with `prefix`.
+  /// Saves under names that begin with `prefix`.
   void save(StateBlocks& blocks, const std::string& prefix) const;
   void restore(const StateBlocks& blocks, const std::string& prefix);
 

@@ -1,4 +1,8 @@
 #include "analysis/neighbourhood.hpp"
+#include "device/parallel.hpp"
+#include "device/sort.hpp"
+#include "particles/box.hpp"
+#include "physics/measures.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -6,11 +10,9 @@
 #include <limits>
 #include <numeric>
 
-#include "device/parallel.hpp"
-#include "device/sort.hpp"
-#include "particles/box.hpp"
-#include "physics/profiles.hpp"
 
+// Particles are sorted by coarse cell, with their positions copied beside each other. A search reads whole cells and
+// sorts what it finds by (distance, id), so that sums from the centre outward do not depend on the order of the file.
 namespace pergola {
 
 double farthest_in(const Box& box) { return box.periodic() ? box.side.x / 2 : std::numeric_limits<double>::infinity(); }
@@ -20,7 +22,7 @@ Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads, doub
   constexpr std::int64_t chunk = 16384;
   const Particles& p = snapshot.particles;
   const std::int64_t cells = cells_.count();
-  // Memory that all threads touch first, for there is much of it.
+  // Not initialised here: all threads touch it first, so that its pages are distributed.
   const auto cell = std::make_unique_for_overwrite<std::uint32_t[]>(
       static_cast<std::size_t>(order_by_key_bytes(p.size())) / sizeof(std::uint32_t));
   begin_.assign(static_cast<std::size_t>(cells) + 1, 0);
@@ -117,7 +119,7 @@ double seen_mass(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen) {
 }
 
 bool DensitySearch::is_enough(double mass) {
-  // Nothing grows from a group without mass.
+  // A group without mass has no sphere.
   if (!(radius_ > 0) || radius_ >= farthest_ || !is_as_dense(mass, radius_, density_)) return true;
   radius_ *= 1.5;
   return false;

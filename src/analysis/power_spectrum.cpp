@@ -1,31 +1,43 @@
 #include "analysis/power_spectrum.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "analysis/analysis.hpp"
+#include "analysis/centers.hpp"
 #include "analysis/mode_powers.hpp"
+#include "base/error.hpp"
 #include "base/exact_sum.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/stage_clock.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/slab_planes.hpp"
+#include "physics/eisenstein_hu.hpp"
 #include "physics/green.hpp"
+#include "physics/growth.hpp"
 #include "physics/mesh_weights.hpp"
 #include "physics/power_spectrum.hpp"
 
+// Mass is assigned in fixed-point units: sums on the mesh are exact, in any order, on any number of ranks. If all
+// masses are equal, a GPU can add them in 32 bits. Two meshes, shifted by half a cell, cancel the first alias of each
+// mode.
 namespace pergola {
 
 namespace {
 
 constexpr int assignment_order = 3;
-constexpr std::int64_t chunk = 65536;
+constexpr std::int64_t power_chunk = 65536;
 
-/// Of all ranks. Without rounding: the same on any number of threads and ranks.
+/// Sums over all ranks, without rounding: same bits for any number of threads and ranks.
 MassSums mass_sums(const Device& device, std::int64_t count, const double* mass, Communicator& ranks) {
   if constexpr (cuda_built) {
     if (device.is_cuda()) return mass_sums_cuda(device, count, mass);
@@ -37,9 +49,9 @@ MassSums mass_sums(const Device& device, std::int64_t count, const double* mass,
       sum.add(other.sum), sum2.add(other.sum2), largest = std::max(largest, other.largest);
     }
   };
-  std::vector<Part> parts(static_cast<std::size_t>((count + chunk - 1) / chunk));
-  parallel_chunks(device.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    Part& part = parts[static_cast<std::size_t>(begin / chunk)];
+  std::vector<Part> parts(static_cast<std::size_t>((count + power_chunk - 1) / power_chunk));
+  parallel_chunks(device.threads(), count, power_chunk, [&](std::int64_t begin, std::int64_t end) {
+    Part& part = parts[static_cast<std::size_t>(begin / power_chunk)];
     for (std::int64_t i = begin; i < end; ++i)
       part.sum.add(mass[i]), part.sum2.add(mass[i] * mass[i]), part.largest = std::max(part.largest, mass[i]);
   });
@@ -53,7 +65,7 @@ MassSums mass_sums(const Device& device, std::int64_t count, const double* mass,
 
 using Ranks = std::shared_ptr<Communicator>;
 
-/// Particles where their mass is put onto meshes, of each rank its own.
+/// The particles of this rank, ready to be assigned to meshes.
 class PlacedMasses {
  public:
   PlacedMasses(const Particles& particles, const Device& device, Ranks ranks)
@@ -61,7 +73,7 @@ class PlacedMasses {
     const std::array<const std::vector<double>*, 4> host{&particles.x, &particles.y, &particles.z, &particles.mass};
     for (std::size_t k = 0; k < host.size(); ++k) {
       if (device.is_cuda()) values_[k] = Buffer<double>(device, *host[k]);
-      given_[k] = device.is_cuda() ? values_[k].data() : host[k]->data();  // on the CPU where they are
+      given_[k] = device.is_cuda() ? values_[k].data() : host[k]->data();  // on a CPU no copy
     }
     begin();
   }
@@ -81,13 +93,13 @@ class PlacedMasses {
   const Device& device() const { return device_; }
   const Ranks& ranks() const { return ranks_; }
   const MassSums& masses() const { return masses_; }
-  /// Of masses on a mesh. Equal ones have numbers that a GPU adds up in 32 bits.
+  /// The unit of fixed-point masses on a mesh. Equal masses have units that a GPU adds in 32 bits.
   double quantum() const {
     const double least = physics::mass_quantum(masses_.sum, masses_.largest);
     return are_equal() ? std::max(least, physics::equal_mass_quantum(masses_.largest)) : least;
   }
-  /// In a box that is folded onto `side`, for meshes of so many cells per side; good until the next call. On a GPU in
-  /// an order in which neighbours follow each other: what is put onto a mesh does not depend on it.
+  /// The particles in a box that is folded onto `side`, for meshes with `cells` per side; valid until the next call. On
+  /// a GPU neighbours follow each other; sums on the mesh do not depend on the order.
   MeshParticles<double> folded(double side, int cells) {
     if (packed_) {
       MassArrays to = arrays();
@@ -98,7 +110,7 @@ class PlacedMasses {
     for (std::size_t axis = 0; axis < moved_.size(); ++axis) {
       if (moved_[axis].size() == 0) moved_[axis] = Buffer<double>(device_, count_);
       const FoldPlace body{given_[axis], moved_[axis].data(), side};
-      parallel_chunks(device_.threads(), count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+      parallel_chunks(device_.threads(), count_, power_chunk, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) body(i);
       });
     }
@@ -129,7 +141,7 @@ class PlacedMasses {
   std::array<Buffer<double>, 3> moved_;   // on the CPU
 };
 
-/// Two meshes of so many cells per side, the second half a cell lower along every axis.
+/// Two meshes with `cells` per side. The second is shifted by half a cell along every axis.
 class InterlacedMeshes {
  public:
   InterlacedMeshes(const Device& device, int cells, const Ranks& ranks)
@@ -141,13 +153,13 @@ class InterlacedMeshes {
     for (auto& density : density_) density = Buffer<double>(device, std::int64_t{cells} * cells * planes_);
   }
 
-  /// What they measure of a box that is folded onto `side`: the shells below half the Nyquist wave number.
+  /// The shells below half the Nyquist wave number of a box that is folded onto `side`.
   std::vector<Shell> measure(PlacedMasses& particles, double side) {
     const MeshParticles<double> folded = particles.folded(side, cells_);
     for (std::size_t mesh = 0; mesh < density_.size(); ++mesh)
       deposit(folded, particles.quantum(), side, -0.5 * static_cast<double>(mesh) * side / cells_, density_[mesh]);
     if (ranks_->size() > 1) scratch_ = Buffer<std::byte>();  // the transform of slabs has messages in its place
-    // |δ|² has the square of the product of three of these.
+    // |δ|² contains the square of the product of three scales.
     const double cell = side / cells_, scale = std::cbrt(cell * cell * cell / particles.masses().sum);
     std::vector<double> unwindow(static_cast<std::size_t>(meter_->reach()) + 1);
     for (std::size_t m = 0; m < unwindow.size(); ++m)
@@ -181,6 +193,7 @@ class InterlacedMeshes {
   Buffer<std::byte> scratch_;
 };
 
+/// The spectrum of the box and of each fold. A fold starts where the one before ends, at half its shells.
 PowerSpectrum spectrum_of(PlacedMasses particles, const Box& box, int cells, int folds) {
   const MassSums& masses = particles.masses();
   const double volume = box.volume();
@@ -224,6 +237,153 @@ PowerSpectrum power_spectrum(const ShownParticles& particles, const Box& box, in
   if (particles.device().is_cuda() && ranks->size() > 1)
     return power_spectrum(fetch(particles), box, cells, folds, particles.device(), ranks);
   return spectrum_of(PlacedMasses(particles, ranks), box, cells, folds);
+}
+
+namespace {
+
+int cells_for(const AnalysisOptions& options, std::int64_t particles) {
+  return options.cells > 0 ? static_cast<int>(options.cells) : usual_power_cells(particles);
+}
+
+/// The key `cells`, which must be a multiple of 8.
+Key<AnalysisOptions> cells_key() {
+  constexpr int most = 2048;
+  Key<AnalysisOptions> key = integer_option<AnalysisOptions>(
+      "cells", "cells of the mesh per side, a multiple of 8; 0: two per particle and axis, 32 to 256",
+      Range::between(0, most), [](auto& options) -> auto& { return options.cells; });
+  const std::string expected = fmt::format("a multiple of 8 from 0 to {}", most);
+  key.take = [expected, take = key.take](AnalysisOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+    if (take(options, value) || options.cells % 8 != 0) return KeyProblem{expected, {}};
+    return std::nullopt;
+  };
+  return key;
+}
+
+/// Linear theory for a box whose waves are known from its run, at its time and in its lengths.
+std::optional<std::function<double(double)>> linear_power_of(const AnalysisSnapshot& snapshot) {
+  const auto& universe = snapshot.universe;
+  if (!universe || !universe->knows_waves) return std::nullopt;
+  const double unit = universe->length_mpc_h;
+  const double growth = physics::growth_at(universe->cosmology.background(1), universe->scale_factor).d1;
+  return [=, power = physics::eisenstein_hu_power(universe->cosmology)](double k) {
+    return growth * growth * power(k / unit) / (unit * unit * unit);
+  };
+}
+
+/// `taken_off` is subtracted from every power.
+void add_power_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, double taken_off, Table& table) {
+  const AnalysisUnits& units = snapshot.units;
+  const std::string k_unit = units.length.empty() ? "" : fmt::format("1/({})", units.length);
+  const std::string p_unit = units.length.empty() ? "" : fmt::format("({})^3", units.length);
+  for (const PowerBin& bin : spectrum.bins) {
+    table.add("time", units.time, snapshot.time);
+    table.add("k", k_unit, bin.k);
+    table.add("modes", "", static_cast<double>(bin.modes));
+    table.add("power", p_unit, bin.power - taken_off);
+    table.add("error", p_unit, bin.error);
+    table.add("shot_noise", p_unit, spectrum.shot_noise);
+    table.add("taken_off", p_unit, taken_off);
+    table.add("power_per_log", "", physics::power_per_log(bin.k, bin.power - taken_off));
+    table.add("fold", "", bin.fold);
+  }
+}
+
+/// A measured snapshot. It has no particles if they stayed on their device.
+struct MeasuredBox {
+  AnalysisSnapshot snapshot;
+  PowerSpectrum spectrum;
+  int cells = 0;
+};
+
+void require_periodic(const AnalysisSnapshot& snapshot) {
+  if (!snapshot.box.periodic())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected a periodic box (BoxSize above 0), found an isolated system", snapshot.name));
+}
+
+/// On the device of a running simulation if all species are wanted, else from the particles of the file.
+MeasuredBox measure_power(const AnalysisFiles& files, std::size_t number, const AnalysisOptions& options,
+                          const Device& device) {
+  const int folds = static_cast<int>(options.folds);
+  const auto cells_of = [&](std::int64_t own) {
+    files.ranks->all_reduce(&own, 1, Reduction::sum);
+    return cells_for(options, own);
+  };
+  MeasuredBox found;
+  if (files.shown && options.species == "all") {
+    found.snapshot = files.frame(number);
+    require_periodic(found.snapshot);
+    const auto shown = files.shown(number);
+    found.cells = cells_of(shown->count());
+    found.spectrum = power_spectrum(*shown, found.snapshot.box, found.cells, folds, files.ranks);
+  } else {
+    found.snapshot = chosen_species(files.snapshot(number), options, files.ranks);
+    require_periodic(found.snapshot);
+    const Particles& particles = found.snapshot.particles;
+    found.cells = cells_of(particles.size());
+    found.spectrum = power_spectrum(particles, found.snapshot.box, found.cells, folds, device, files.ranks);
+  }
+  if (!std::isfinite(found.spectrum.shot_noise))
+    throw Error(ErrorKind::input, fmt::format("{}: expected particles with mass, found none", found.snapshot.name));
+  return found;
+}
+
+AnalysisResult analyze_power(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
+  AnalysisResult result;
+  Figure figure{"Power spectrum", "k", "", "P(k)", "", true, true, {}};
+  for (std::size_t f = 0; f < files.names.size(); ++f) {
+    const auto [snapshot, spectrum, cells] = measure_power(files, f, options, device);
+    const double taken_off = options.shot_noise == "subtract" ? spectrum.shot_noise : 0;
+    add_power_bins(snapshot, spectrum, taken_off, result.table);
+    FigureLine line{files.names.size() > 1 ? snapshot.moment : "P(k)", {}, {}};
+    for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power - taken_off);
+    figure.lines.push_back(line);
+    if (const auto linear = linear_power_of(snapshot)) {
+      FigureLine theory{files.names.size() > 1 ? "" : "linear theory", line.x, {}, false, true};
+      for (const double k : line.x) theory.y.push_back((*linear)(k));
+      figure.lines.push_back(theory);
+    }
+    if (f + 1 == files.names.size())
+      figure.lines.push_back(
+          {"shot noise", {line.x.front(), line.x.back()}, {spectrum.shot_noise, spectrum.shot_noise}, false, true});
+    const std::string& length = snapshot.units.length;
+    figure.x_unit = length.empty() ? "" : fmt::format("1/({})", length);
+    figure.y_unit = length.empty() ? "" : fmt::format("({})^3", length);
+    result.findings.push_back({"cells per side", "", static_cast<double>(cells)});
+    result.findings.push_back({"shot noise", "", std::string(taken_off > 0 ? "taken off" : "not taken off")});
+  }
+  result.figures.push_back(figure);
+  return result;
+}
+
+}  // namespace
+
+AnalysisEntry power_entry() {
+  return {.name = "power",
+          .help = "Power spectrum of a periodic box",
+          .details =
+              "Mass is put on two interlaced meshes by triangular clouds, and the clouds' window is divided out. A "
+              "mesh is used up to half its Nyquist wave number; beyond, the box is folded onto half its side "
+              "(--folds times). Columns: time, k, modes (k and -k are two), power, error (of a Gaussian field, from "
+              "the modes), shot_noise (that of points at random, V sum m^2 / (sum m)^2), taken_off (what power lacks "
+              "of it: 0, or with --shot-noise subtract all), power_per_log (k^3 P / 2 pi^2), fold. Particles that "
+              "began on a lattice or a glass have no such noise until they have moved a few spacings: taken off "
+              "before, it leaves less than nothing. The plot has linear theory (Eisenstein & Hu 1998) beside it where "
+              "the run beside the file says which waves it began with.",
+          .example = "box.hdf5 --cells 256 -o power.csv --plot power.png",
+          .needs = AnalysisNeeds::particles,
+          .span = AnalysisSpan::last_moment,
+          .periodic_only = true,
+          .by_ranks = true,
+          .keys = {cells_key(),
+                   integer_option<AnalysisOptions>(
+                       "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),
+                       [](auto& options) -> auto& { return options.folds; }),
+                   word_option<AnalysisOptions>(
+                       "shot-noise", "keep | subtract: what is done with that of points at random",
+                       {"keep", "subtract"}, [](auto& options) -> auto& { return options.shot_noise; }),
+                   species_key()},
+          .analyze = analyze_power};
 }
 
 }  // namespace pergola

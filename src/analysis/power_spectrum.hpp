@@ -10,6 +10,13 @@
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 
+// The power spectrum of mass in a periodic cube, and the analysis `power`.
+// Method: TSC assignment to two interlaced meshes, transform, division by the window of the assignment, mean over
+// shells. A mesh is used up to half its Nyquist wave number. For larger wave numbers the box is folded onto half its
+// side and measured again with the same cells: k reaches 2^folds cells/4 times the box's own. Jenkins et al. 1998, ApJ
+// 499, 20, section 4.
+// What always holds: mass is added in fixed-point units. On each device the bits are the same every time, for any
+// number of threads and ranks.
 namespace pergola {
 
 /// A shell of wave numbers.
@@ -22,23 +29,19 @@ struct PowerBin {
 };
 
 struct PowerSpectrum {
-  double shot_noise = 0;       // of points at random; particles that began on a lattice or a glass have less
+  double shot_noise = 0;       // of random points; a lattice or glass has less
   std::vector<PowerBin> bins;  // rising
 };
 
-/// Cells per side of a mesh of about two per particle and axis, 32 to 256.
+/// Cells per side for about two per particle and axis: a power of two from 32 to 256.
 PERGOLA_API int usual_power_cells(std::int64_t particles);
 
-/// The power spectrum of mass in a periodic cube: TSC assignment to two interlaced meshes of `cells` per side (a
-/// multiple of 8), divided by the assignment's window. A mesh is trusted up to half its Nyquist wave number; beyond,
-/// the box is folded onto half its side, `folds` times at most, and measured anew with the same cells: k reaches
-/// 2^folds cells/4 times the box's own. Jenkins et al. 1998, ApJ 499, 20, section 4. On either device; on each the same
-/// bits every time. Several `ranks`, always on CPUs: each gives its own particles and has a slab of the mesh, and all
-/// get the bits of one; all call it.
+/// `cells`: per side, a multiple of 8. `folds`: the number of times that the box is folded. Several ranks, always on
+/// CPUs: each has its own particles and a slab of the mesh. Collective.
 PERGOLA_API PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds,
                                          const Device& device,
                                          const std::shared_ptr<Communicator>& ranks = serial_communicator());
-/// The same of particles where they live.
+/// The same for an output view of particles, on their device.
 PERGOLA_API PowerSpectrum power_spectrum(const ShownParticles& particles, const Box& box, int cells, int folds,
                                          const std::shared_ptr<Communicator>& ranks = serial_communicator());
 

@@ -1,4 +1,12 @@
 #include "analysis/profiled_places.hpp"
+#include "analysis/groups.hpp"
+#include "analysis/neighbourhood.hpp"
+#include "analysis/spread_groups.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
+#include "comm/collectives.hpp"
+#include "analysis/radii.hpp"
+#include "domain/route_particles.hpp"
 
 #include <fmt/core.h>
 
@@ -6,33 +14,27 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
+#include <vector>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
-#include "analysis/neighbourhood.hpp"
-#include "analysis/spread_groups.hpp"
-#include "analysis/spread_profile.hpp"
-#include "base/error.hpp"
-#include "comm/agreement.hpp"
-#include "comm/collectives.hpp"
 
+// One process keeps all particles and searches them by cells. With several ranks a group's surroundings are sent to one
+// rank per group; a whole system is sorted by distance over the ranks, and sums continue from rank to rank.
 namespace pergola {
 
 namespace {
-
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 bool asks_for_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
   return options.group > 0 || options.groups > 0 || (snapshot.box.periodic() && options.center == "density");
 }
 
-/// The groups that are asked for, by their numbers from 0.
+/// The requested groups; numbers start at 0.
 struct WantedGroups {
   std::int64_t first = 0, count = 1;
 };
 
-/// Of those that were found.
+/// `found`: the number of existing groups.
 WantedGroups wanted_groups(std::int64_t found, const AnalysisOptions& options, const std::string& name) {
   if (options.group > 0 && options.groups > 0)
     throw Error(ErrorKind::input, "--group, --groups: expected one of them, found both");
@@ -48,7 +50,7 @@ WantedGroups wanted_groups(std::int64_t found, const AnalysisOptions& options, c
   return {0, std::min(found, std::max<std::int64_t>(options.groups, 1))};
 }
 
-/// The place of a group; `farthest`: beyond it are images only.
+/// The profile of a group. `farthest`: half of a periodic box.
 ProfiledPlace place_of(const GroupProperties& group, std::int64_t number, const AnalysisOptions& options,
                        double farthest) {
   ProfiledPlace place;
@@ -85,7 +87,7 @@ void measure_halo(const AnalysisSnapshot& all, const SeenFromCenter& seen, const
 
 namespace {
 
-/// Each species that is seen, and all where there are several.
+/// One profile per species, and one of all if there are several.
 std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const ProfiledPlace& place,
                                         const SeenFromCenter& seen, const AnalysisOptions& options, std::int64_t bins,
                                         bool by_mass) {
@@ -105,6 +107,7 @@ std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const Pr
   return parts;
 }
 
+/// One process: groups of the chosen particles, each with the particles around it.
 std::vector<PlaceProfile> profiles_of_groups(const ChosenParticles& particles, const AnalysisOptions& options,
                                              std::int64_t bins, const Device& device) {
   const AnalysisSnapshot& chosen = particles.chosen();
@@ -122,13 +125,13 @@ std::vector<PlaceProfile> profiles_of_groups(const ChosenParticles& particles, c
   return profiles;
 }
 
-/// `seen`: what was seen from it, of the chosen particles.
+/// Also returns the chosen particles sorted by distance from the centre.
 ProfiledPlace place_about_center(const ChosenParticles& particles, const AnalysisOptions& options, const Device& device,
                                  SeenFromCenter& seen_from_it) {
   const AnalysisSnapshot &chosen = particles.chosen(), &all = particles.all();
   ProfiledPlace place;
-  place.center = find_center(chosen, options, device, seen_from_it);
-  place.r200c = place.m200c = none;
+  place.center = find_center(chosen, options, device, &seen_from_it);
+  place.r200c = place.m200c = not_known;
   const HaloDensities limits = halo_densities(all, device.threads());
   if (std::isnan(limits.mean)) return place;
   const SeenFromCenter seen = seen_to_density(Neighbourhood(all, device.threads()), place.center.place,
@@ -144,7 +147,7 @@ PlaceProfile profile_about_center(const ChosenParticles& particles, const Analys
   return {place, shells_about(particles.chosen(), place, seen, options, bins, has_mass(particles.chosen().particles))};
 }
 
-/// A shell on its way to all ranks.
+/// A shell as a message to all ranks.
 struct ShellRow {
   std::int64_t place = 0, species = 0;
   ProfileShell shell;
@@ -155,7 +158,7 @@ void add_rows(std::int64_t place, const std::vector<SpeciesShells>& parts, std::
     for (const ProfileShell& shell : shells) to.push_back({place, species, shell});
 }
 
-/// The shells that the ranks have found to their places, on all of them.
+/// Puts the shells of all ranks into their profiles, on all ranks.
 void share_shells(Communicator& ranks, const std::vector<ShellRow>& own, std::vector<PlaceProfile>& profiles) {
   for (const ShellRow& row : gather_lists_on_all(ranks, own)) {
     auto& parts = profiles[static_cast<std::size_t>(row.place)].parts;
@@ -164,7 +167,7 @@ void share_shells(Communicator& ranks, const std::vector<ShellRow>& own, std::ve
   }
 }
 
-/// Each by one rank.
+/// Each group is profiled by one rank, in rounds.
 std::vector<PlaceProfile> profiles_of_spread_groups(const std::shared_ptr<Communicator>& ranks,
                                                     AnalysisSnapshot snapshot, const AnalysisOptions& options,
                                                     std::int64_t bins, const Device& device) {
@@ -219,6 +222,102 @@ std::vector<Key<AnalysisOptions>> profiled_group_keys() {
           Range::between(0, 1e12), [](auto& options) -> auto& { return options.group; })};
   for (auto& key : group_keys()) keys.push_back(std::move(key));
   return keys;
+}
+
+namespace {
+
+/// Gives each rank the next range of particles by distance. Frees the particles of `own`.
+Particles particles_by_distance(Communicator& ranks, AnalysisSnapshot& own, const Vec3<double>& center, int threads) {
+  SeenFromCenter seen = seen_from(own, center);
+  const auto counts = counts_by_distance(ranks, seen.order.size(), [&](std::size_t k) {
+    return Distance{seen.radius[k], own.particles.id[seen.order[k]]};
+  });
+  std::vector<std::uint32_t> order(seen.order.begin(), seen.order.end());
+  seen = {};
+  const Routing routing(ranks, threads, std::move(order), {counts.begin(), counts.end()});
+  return route_particles(routing, std::move(own.particles));
+}
+
+/// Sorted distances of all ranks. Each rank has the next range.
+SortedRadii radii_of_all(Communicator& ranks, const std::vector<double>& own) {
+  constexpr double beyond = std::numeric_limits<double>::infinity();
+  const auto counts = gather_lists_on_all(ranks, std::vector<std::size_t>{own.size()});
+  const auto before = std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::size_t{0});
+  const auto least = [&ranks](double value) {
+    ranks.all_reduce(&value, 1, Reduction::minimum);
+    return value;
+  };
+  return {std::accumulate(counts.begin(), counts.end(), std::size_t{0}),
+          [=, &own](std::size_t k) { return least(k >= before && k - before < own.size() ? own[k - before] : beyond); },
+          [=, &own](double length) {
+            const auto found = std::lower_bound(own.begin(), own.end(), length);
+            return least(found == own.end() ? beyond : *found);
+          }};
+}
+
+/// Sums of the shells, added from rank to rank.
+std::vector<ShellSums> sums_of_all(Communicator& ranks, const AnalysisSnapshot& snapshot, const SystemCenter& center,
+                                   const SeenFromCenter& seen, const std::vector<double>& edges, bool by_mass) {
+  return add_lists_in_turn(ranks, std::vector<ShellSums>(edges.size() - 1), [&](std::vector<ShellSums>& sums) {
+    add_to_shells(snapshot, center, seen, edges, by_mass, sums);
+  });
+}
+
+/// The halo about a centre: rank 0 gathers the sphere around it.
+void measure_spread_halo(Communicator& ranks, const AnalysisSnapshot& own, int threads, ProfiledPlace& place) {
+  const HaloDensities limits = halo_densities(own, threads, ranks);
+  if (std::isnan(limits.mean)) return;
+  std::int64_t count = own.particles.size();
+  ranks.all_reduce(&count, 1, Reduction::sum);
+  DensitySearch search(mass_to_look_for(limits, own.box, count), limits.lowest(), farthest_in(own.box));
+  AnalysisSnapshot near;
+  near.box = own.box;
+  SeenFromCenter seen;
+  do {
+    std::vector<std::vector<std::uint32_t>> lists(static_cast<std::size_t>(ranks.size()));
+    for (std::size_t i = 0; i < own.particles.id.size(); ++i) {
+      const Vec3<double> d = place_from(own, i, place.center.place);
+      if (std::sqrt(dot(d, d)) <= search.radius()) lists[0].push_back(static_cast<std::uint32_t>(i));
+    }
+    near.particles = route_particles(route_lists(ranks, threads, lists), own.particles);
+    seen = seen_from(near, place.center.place);
+  } while (!search.is_enough(share_value(ranks, seen_mass(near, seen))));
+  if (ranks.is_root()) measure_halo(near, seen, limits, place);
+  place.center.velocity = share_value(ranks, place.center.velocity);
+  place.r200c = share_value(ranks, place.r200c), place.m200c = share_value(ranks, place.m200c);
+}
+
+}  // namespace
+
+PlaceProfile profile_of_spread_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
+                                      const AnalysisOptions& options, std::int64_t bins, const Device& device) {
+  const bool keeps_others = snapshot.box.periodic() && options.species != "all";  // for the halo
+  AnalysisSnapshot own = chosen_species(keeps_others ? snapshot : std::move(snapshot), options, ranks);
+  const Vec3<double> place = place_of_center(own, options, device, ranks);
+  const double mass = add_in_turn(*ranks, 0.0, [&](double& sum) {
+    for (const double one : own.particles.mass) sum += one;
+  });
+  std::array<std::int64_t, species_count + 1> counts{};  // of each species; and whether any has mass
+  for (const std::uint8_t species : own.particles.species) ++counts[species];
+  counts.back() = has_mass(own.particles) ? 1 : 0;
+  ranks->all_reduce(counts.data(), counts.size(), Reduction::sum);
+  own.particles = particles_by_distance(*ranks, own, place, device.threads());
+  const SeenFromCenter seen = seen_from(own, place);
+  const auto count = std::accumulate(counts.begin(), counts.end() - 1, std::int64_t{0});
+  PlaceProfile profile{
+      {{place, mean_velocity(own, seen, count, mass, *ranks), name_of_center(options)}, 0, 0, not_known, not_known},
+      {}};
+  if (own.box.periodic()) measure_spread_halo(*ranks, keeps_others ? snapshot : own, device.threads(), profile.place);
+  const auto edges = profile_edges(radii_of_all(*ranks, seen.radius), bins, options.low, options.high);
+  const auto add = [&](std::int64_t species, const SeenFromCenter& part) {
+    const auto sums = sums_of_all(*ranks, own, profile.place.center, part, edges, counts.back() > 0);
+    profile.parts.push_back({species, shells_from(own, sums, edges)});
+  };
+  for (std::size_t species = 0; species < species_count; ++species)
+    if (counts[species] > 0)
+      add(static_cast<std::int64_t>(species), only_species(own.particles, seen, static_cast<std::uint8_t>(species)));
+  if (profile.parts.size() > 1) add(species_count, seen);
+  return profile;
 }
 
 }  // namespace pergola

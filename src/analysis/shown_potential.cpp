@@ -1,17 +1,20 @@
 #include "analysis/shown_potential.hpp"
-
-#include <utility>
-#include <vector>
-
 #include "analysis/energy.hpp"
 #include "device/sort.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
 
+#include <utility>
+#include <vector>
+
+
+// A solver works on sources in the order in which they are stored. If that is not the order of the input, potentials
+// are reordered on the device before they are read.
 namespace pergola {
 
 namespace {
 
+/// Reads particles from an output view, and their potentials from where they are known.
 class SourceWithPotentials final : public ParticleSource {
  public:
   SourceWithPotentials(std::unique_ptr<ShownParticles> shown, KnownPotentials potentials)

@@ -9,9 +9,14 @@
 #include "particles/shown_particles.hpp"
 #include "particles/shown_state.hpp"
 
+// Potentials of particles that a solver finds on their device, for energies and for snapshots. Particles are given as
+// an output view (particles/shown_particles.hpp). If the view shows them where they are stored, the solver reads them
+// there; else it reads copies.
+// What always holds: potentials are given in the order of the input, even if the solver has its sources in another
+// order. Snapshots and energies therefore do not depend on how particles are stored.
 namespace pergola {
 
-/// What a solver needs of shown particles, which stay where they are.
+/// The solver's view of copied positions.
 template <class Real>
 Sources<Real> sources_of(const ShownPlaces<Real>& places) {
   Sources<Real> sources;
@@ -23,8 +28,7 @@ Sources<Real> sources_of(const ShownPlaces<Real>& places) {
   return sources;
 }
 
-/// Shown particles as sources: where they lie in memory, if that is where they are shown, else copies of them. Good
-/// as long as `shown`.
+/// An output view as the sources of a solver: the stored arrays if possible, else copies. Valid as long as `shown`.
 template <class Real>
 class ShownSources {
  public:
@@ -40,10 +44,10 @@ class ShownSources {
     sources_.mass = stored->mass;
     sources_.species = stored->species;
     place_of_ = stored->place_of;
-    if (!place_of_) sources_.id = stored->id;  // which stand in the order of the input
+    if (!place_of_) sources_.id = stored->id;  // ids are in the order of the input
   }
   const Sources<Real>& sources() const { return sources_; }
-  /// Particle k of the input is the source place_of()[k], on their device; null: k.
+  /// Particle k of the input is the source place_of()[k], on the device. Null: source k.
   const std::uint32_t* place_of() const { return place_of_; }
 
  private:
@@ -52,7 +56,7 @@ class ShownSources {
   std::optional<ShownPlaces<Real>> copies_;
 };
 
-/// The potentials that a solver gives shown particles, on their device, in the order of the sources. Does not wait.
+/// The potentials by `solver`, on the device, in the order of the sources. Does not wait.
 template <class Real>
 Buffer<Real> potentials_of(Solver<Real>& solver, const Device& device, const Sources<Real>& sources) {
   Buffer<Real> potential(device, sources.count);
@@ -65,24 +69,24 @@ Buffer<Real> potentials_of(Solver<Real>& solver, const Device& device, const Sou
   return potential;
 }
 
-/// Potentials that a solver has given already, wherever they are: read(first, n, to) brings n of them from particle
-/// `first` on to the host, floats or doubles.
+/// Potentials that are already known. read(first, n, to) copies n of them, from particle `first` on, to the host, as
+/// floats or doubles.
 struct KnownPotentials {
   bool single = false;
   std::function<void(std::int64_t first, std::int64_t n, void* to)> read;
   std::int64_t value_bytes() const { return single ? sizeof(float) : sizeof(double); }
 };
-/// Those that `solver` gives shown particles now.
+/// The potentials that `solver` finds now.
 KnownPotentials potentials_from(AnySolver& solver, const ShownParticles& shown);
 
-/// energy_bytes() (analysis/energy.hpp) of so many particles that are shown as these are: of potentials alone, where
-/// they are sources where they lie and the lent solver finds them.
+/// energy_bytes() (analysis/energy.hpp) for particles with this output view. Only the potentials count if the borrowed
+/// solver reads particles where they are stored.
 std::int64_t shown_energy_bytes(const ShownParticles& as, const SolverOptions& gravity, std::int64_t count);
-/// Whether they lie in memory where they are shown.
+/// Whether the view shows particles where they are stored.
 bool stored_as_shown(const ShownParticles& shown);
 
-/// Shown particles with the potentials that `solver` gives them, fetched piece by piece: what a snapshot holds, of
-/// which the host never has all. The potentials are found when it is made.
+/// Particles with the potentials of `solver`, read piece by piece: the content of a snapshot, which the host never
+/// holds as a whole. The potentials are found in this call.
 PERGOLA_API std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, AnySolver& solver);
 PERGOLA_API std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown,
                                                             KnownPotentials potentials);

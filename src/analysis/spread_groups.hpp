@@ -5,25 +5,78 @@
 #include <vector>
 
 #include "analysis/analysis.hpp"
-#include "analysis/friend_slabs.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/friends.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/neighbourhood.hpp"
+#include "comm/communicator.hpp"
+#include "domain/routing.hpp"
+#include "particles/particles.hpp"
 
+// Groups of friends among distributed particles.
+// Steps: (1) particles go to slabs of cells along z, cut so that ranks have about equal numbers; (2) each rank joins
+// friends among its slab and the ghosts from the next slabs; (3) ranks exchange the lowest id of each set until nothing
+// changes; (4) each group goes to the rank with most of its members; (5) that rank measures it, and asks other ranks
+// for particles around it.
+// What always holds: groups, their numbers and their properties have the bits of one process. All calls are
+// collective.
 namespace pergola {
 
-/// A place and how far one looks around it.
+/// Ghosts: particles of a slab that ranks with earlier slabs also need, because friends may be that near.
+struct SlabGuests {
+  std::vector<Routing> routings;       // each particle is at most once in each
+  std::vector<std::uint8_t> is_guest;  // whether another rank has the particle as a ghost
+};
+
+/// Slabs of planes of cells along z. Cuts come from counts, so that all ranks have about equal numbers of particles. A
+/// slab may be empty.
+class FriendSlabs {
+ public:
+  /// From distributed particles in any order. Collective.
+  FriendSlabs(Communicator& ranks, const FriendFrame& frame, const Particles& own);
+
+  const FriendFrame& frame() const { return frame_; }
+  /// The part of all planes that belongs to a rank.
+  double part_of(int rank) const;
+  /// The rank whose slab holds a position.
+  int rank_at(double z) const { return rank_of(plane_at(z)); }
+  /// The ranks whose slabs a sphere may reach, in ascending order.
+  std::vector<int> ranks_near(double z, double radius) const;
+  /// The ghosts of this rank's slab. Collective.
+  SlabGuests guests_of(Communicator& ranks, const Particles& here, int threads) const;
+
+ private:
+  /// In open space, positions beyond the planes belong to the first or last one.
+  std::int64_t plane_at(double z) const;
+  int rank_of(std::int64_t plane) const;
+
+  FriendFrame frame_;
+  std::vector<std::int64_t> first_;  // planes of the ranks, and the end
+};
+
+/// Brings every particle to the rank of its slab. Collective.
+Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, Particles own, int threads);
+
+/// Groups of which this rank has all members. A group belongs to the rank with most of its members.
+struct OwnGroups {
+  Particles members;
+  FriendGroups friends;  // places in `members`; ordered as friends_of_friends() does
+};
+
+/// Friends of friends of particles in slabs. Collective.
+OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const Particles& here, std::int64_t least,
+                           const Device& device);
+
+/// A position and a radius around it.
 struct Sphere {
   Vec3<double> center;
   double radius = 0;
 };
 
-/// Groups of particles that are spread over ranks. Each rank gets the particles of a slab, and all members of some of
-/// the groups; what a group is like is measured by the rank that has it, from the members and from what it is given of
-/// the particles around. All have the bits that one process finds. Numbers of groups are those of friends_of_friends(),
-/// from 0. All ranks make all calls together.
+/// Groups of distributed particles. Each rank has the particles of a slab and all members of some groups. Groups are
+/// numbered from 0, in the order of friends_of_friends().
 class SpreadGroups {
  public:
-  /// `own`: a rank's part of the particles, in any order. Throws Error(input) on all ranks, as chosen_species() and
+  /// `own`: this rank's part of the particles, in any order. Throws Error(input) on all ranks, as chosen_species() and
   /// linking_length() do.
   SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot own, const AnalysisOptions& options,
                const Device& device);
@@ -33,21 +86,21 @@ class SpreadGroups {
   /// The snapshot without its particles.
   const AnalysisSnapshot& frame() const { return frame_; }
   double length() const { return slabs_->frame().length; }
-  /// Over all ranks.
+  /// The number of groups on all ranks.
   std::int64_t count() const { return count_; }
-  /// Of all groups by number, on all ranks.
+  /// Masses of all groups by number, on all ranks.
   std::vector<double> masses() const;
-  /// The same of the groups first … first + count − 1.
+  /// Properties of the groups first … first + count − 1, on all ranks.
   std::vector<GroupProperties> properties(std::int64_t first, std::int64_t count);
   /// As Neighbourhood::farthest() of all particles.
   double farthest() const { return near_->farthest(); }
-  /// Whether any of the chosen particles of all ranks has mass.
+  /// Whether any chosen particle of any rank has mass.
   bool has_mass() const { return has_mass_; }
-  /// The chosen particles of all ranks in each of this rank's spheres, of a radius of at most farthest().
+  /// The chosen particles of all ranks in each of this rank's spheres. Radii are at most farthest().
   std::vector<AnalysisSnapshot> chosen_in(const std::vector<Sphere>& spheres);
 
  private:
-  /// The same of all particles.
+  /// The same for all particles.
   std::vector<AnalysisSnapshot> all_in(const std::vector<Sphere>& spheres);
   void measure_spheres(std::vector<GroupProperties>& groups);
 
@@ -56,7 +109,7 @@ class SpreadGroups {
   AnalysisSnapshot frame_;
   AnalysisOptions options_;
   std::optional<FriendSlabs> slabs_;
-  std::optional<ChosenParticles> here_;  // those of the slab
+  std::optional<ChosenParticles> here_;  // particles of the slab
   std::optional<Neighbourhood> near_;
   AnalysisSnapshot members_;  // of this rank's groups
   FriendGroups friends_;

@@ -6,13 +6,14 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/spread_groups.hpp"
 #include "comm/agreement.hpp"
 #include "physics/power_spectrum.hpp"
 #include "physics/resolution.hpp"
 
+// Tolerances say what theory leaves out: the scatter of few waves, the weak pull of short waves, the next order of
+// perturbation theory, coupling of waves, and noise. They are stated beside each comparison.
 namespace pergola {
 
 PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double(double k)>& expected, double k_low,
@@ -92,7 +93,7 @@ std::vector<HaloCount> halo_counts(AnalysisSnapshot box, const ExpectedHalos& th
   last.high = heaviest * each;
   last.expected = volume * theory.tinker_between(last.low, last.high);
 
-  // A sphere may hold up to twice the mass of its group.
+  // A sphere may hold up to twice the mass of its group, so smaller groups count too.
   AnalysisOptions options;
   options.linking = linking;
   options.least = static_cast<std::int64_t>(std::max(20.0, least / 2));

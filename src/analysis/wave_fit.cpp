@@ -8,6 +8,8 @@
 
 #include "mesh/fft/fftw_lines.hpp"
 
+// Fits start from the middle of the series, so that rate and amplitude are hardly correlated. Linear parameters are
+// solved for exactly; only rate and frequency are searched.
 namespace pergola {
 
 namespace {
@@ -15,7 +17,7 @@ namespace {
 using Complex = std::complex<double>;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Samples from the first on that are as far apart as the first two.
+/// The number of evenly spaced samples at the start.
 std::size_t even_samples(const std::vector<double>& times) {
   if (times.size() < 2) return times.size();
   const double spacing = times[1] - times[0];
@@ -24,7 +26,7 @@ std::size_t even_samples(const std::vector<double>& times) {
   return count;
 }
 
-/// Forward transform of the values times a Hann window, followed by zeros up to `length`.
+/// Forward transform of the values times a Hann window, padded with zeros to `length`.
 std::vector<Complex> windowed_transform(const std::vector<Complex>& values, std::size_t count, std::size_t length) {
   std::vector<Complex> in(length, 0.0), out(length);
   for (std::size_t i = 0; i < count; ++i) {
@@ -36,6 +38,7 @@ std::vector<Complex> windowed_transform(const std::vector<Complex>& values, std:
   return out;
 }
 
+/// Padding with zeros interpolates the spectrum, so that its highest peak is found more precisely.
 FrequencySpectrum padded_spectrum(const WaveSeries& series, std::size_t padding) {
   FrequencySpectrum spectrum;
   const std::size_t count = even_samples(series.times);
@@ -53,15 +56,14 @@ FrequencySpectrum padded_spectrum(const WaveSeries& series, std::size_t padding)
   return spectrum;
 }
 
-/// What exp(γt) (a cos ωt + b sin ωt) + c leaves of the squared series, with the best a, b and c. Times from the
-/// middle.
+/// The squared residual of exp(γt) (a cos ωt + b sin ωt) + c with the best a, b and c. Time 0 is the middle.
 struct Projection {
   std::array<Complex, 3> factors{};
   double left = 0;
 };
 
-/// Solves a symmetric positive system of three equations; a hair is added to its diagonal, for a slow oscillation is
-/// hard to tell from a constant.
+/// Solves a symmetric positive system of three equations. The diagonal is slightly raised, because a slow oscillation
+/// is nearly a constant.
 std::array<Complex, 3> solve(std::array<std::array<double, 3>, 3> matrix, std::array<Complex, 3> right) {
   for (std::size_t j = 0; j < 3; ++j) matrix[j][j] += 1e-12 * matrix[j][j] + 1e-300;
   for (std::size_t j = 0; j < 3; ++j)
@@ -77,6 +79,7 @@ std::array<Complex, 3> solve(std::array<std::array<double, 3>, 3> matrix, std::a
   return right;
 }
 
+/// Solves for the linear parameters at a given rate and frequency.
 Projection project(const WaveSeries& series, double rate, double frequency) {
   std::array<std::array<double, 3>, 3> matrix{};
   std::array<Complex, 3> right{};
@@ -195,7 +198,7 @@ WaveSeries part_of(const WaveSeries& series, std::size_t begin, std::size_t end)
           {series.values.begin() + first, series.values.begin() + last}};
 }
 
-/// Sums over the samples before each one, from which a straight line through log |value| of any window follows at once.
+/// Sums over the samples before each one. They give the straight line through log |value| of any window at once.
 class LineSums {
  public:
   explicit LineSums(const WaveSeries& series) : sums_(series.times.size() + 1) {
@@ -269,7 +272,7 @@ FrequencySpectrum frequency_spectrum(const WaveSeries& series) { return padded_s
 
 double peak_frequency(const FrequencySpectrum& spectrum) {
   const auto& power = spectrum.power;
-  // Down from frequency 0, then the highest.
+  // Go down from frequency 0, then take the highest peak.
   std::size_t first = 0;
   while (first + 1 < power.size() && power[first + 1] <= power[first]) ++first;
   if (first + 2 >= power.size()) return 0;

@@ -4,6 +4,10 @@
 
 #include "base/host_device.hpp"
 
+// Fits of waves of a plasma: frequency and damping of an oscillation, the rate of exponential growth and the window in
+// which it holds, and power by frequency. The report card compares them with linear theory.
+// What always holds: times need not be evenly spaced for fits; a spectrum uses the evenly spaced start of a series. A
+// fit that is not possible returns NaN.
 namespace pergola {
 
 /// The amplitude of a wave through time.
@@ -12,7 +16,7 @@ struct WaveSeries {
   std::vector<std::complex<double>> values;
 };
 
-/// exp(γ t) (a cos ωt + b sin ωt) + c with complex a, b and c: a standing or a travelling wave, and what stays.
+/// exp(γ t) (a cos ωt + b sin ωt) + c with complex a, b and c: a standing or a travelling wave, plus a constant.
 struct OscillationFit {
   double frequency = 0;    // ω
   double growth_rate = 0;  // γ; negative: damped
@@ -20,40 +24,40 @@ struct OscillationFit {
   double residual = 0;     // rms of what is left over rms of the series
 };
 
-/// The least-squares fit of one oscillation: a, b and c are solved for, γ and ω searched from the highest peak of the
-/// spectrum (variable projection, Golub & Pereyra 1973). Noise of constant strength does not shift it. NaN for fewer
-/// than eight samples or a series of zeros.
+/// The least-squares fit of one oscillation. a, b and c follow linearly; γ and ω are searched from the highest peak of
+/// the spectrum (variable projection, Golub & Pereyra 1973). Noise of constant strength does not shift the result. NaN
+/// for fewer than eight samples, or if all are zero.
 PERGOLA_API OscillationFit fit_oscillation(const WaveSeries& series);
 
-/// The slope and the value at t = 0 of the straight line through log |value|, every sample with the same weight: the
-/// rate at which a wave grows that does not stand and oscillate.
+/// Slope, and value at t = 0, of the straight line through log |value|, all samples with equal weight: the growth rate
+/// of a wave that does not oscillate.
 struct GrowthFit {
   double rate = 0, amplitude = 0;
 };
 PERGOLA_API GrowthFit fit_growth(const WaveSeries& series);
 
-/// The stretch of a series in which a wave grows, and how fast.
+/// The range of times in which a wave grows, and its rate.
 struct GrowthWindow {
   double rate = 0, amplitude = 0;  // as in GrowthFit; NaN: nothing grows
   double error = 0;                // standard error of the rate, from the rates of the window's quarters
   double from = 0, until = 0;      // times
 };
-/// Of all windows that end before the wave has half of its greatest amplitude, the one whose logarithm grows most for
-/// how far it is from a straight line; at least by a factor of e.
+/// Among windows that end before half of the largest amplitude: the one with the best ratio of growth in log |value| to
+/// the deviation from a straight line. The wave must grow at least by a factor of e.
 PERGOLA_API GrowthWindow find_growth(const WaveSeries& series);
 /// The whole series as the window.
 PERGOLA_API GrowthWindow growth_of(const WaveSeries& series);
 
-/// Power of evenly spaced samples by frequency, with a Hann window; waves that travel either way are added, and a wave
-/// of amplitude A has a peak of A². Samples after a change of the spacing are left out.
+/// Power by frequency of evenly spaced samples, with a Hann window. Waves of both directions are added; a wave of
+/// amplitude A has a peak of A². Samples after a change of the spacing are left out.
 struct FrequencySpectrum {
   std::vector<double> frequencies;  // from 0 to π/spacing
   std::vector<double> power;
 };
 PERGOLA_API FrequencySpectrum frequency_spectrum(const WaveSeries& series);
 
-/// The frequency of the highest peak that is not part of the slope from frequency 0, by the parabola through the
-/// logarithms of three neighbours; 0 for none.
+/// The frequency of the highest peak that is not part of the slope from frequency 0, by a parabola through the
+/// logarithms of three neighbours. 0 without a peak.
 PERGOLA_API double peak_frequency(const FrequencySpectrum& spectrum);
 
 }  // namespace pergola

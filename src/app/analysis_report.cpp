@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "io/table_file.hpp"
-#include "picture/axis.hpp"
 #include "picture/plot.hpp"
 #include "sim/unit_text.hpp"
 

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "app/bench.hpp"
 #include "app/bench_boxes.hpp"

@@ -11,7 +11,7 @@
 #include "app/series.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
-#include "picture/axis.hpp"
+#include "picture/plot.hpp"
 #include "sim/unit_text.hpp"
 
 namespace pergola::app {

@@ -1,4 +1,14 @@
-#include "app/view_folder.hpp"
+#include "app/view.hpp"
+#include "app/run_files.hpp"
+#include "base/error.hpp"
+#include "io/openpmd.hpp"
+#include "io/snapshot.hpp"
+#include "outputs/output.hpp"
+#include "picture/run_plots.hpp"
+#include "sim/plasma_curves.hpp"
+#include "sim/unit_text.hpp"
+#include "view/messages.hpp"
+#include "analysis/force_audit.hpp"
 
 #include <fmt/core.h>
 
@@ -6,16 +16,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/run_json.hpp"
-#include "base/error.hpp"
-#include "io/openpmd.hpp"
-#include "io/snapshot.hpp"
-#include "outputs/output.hpp"
-#include "picture/run_log.hpp"
-#include "sim/plasma_curves.hpp"
-#include "sim/unit_text.hpp"
-#include "view/density.hpp"
-#include "view/points.hpp"
 
 namespace pergola::app {
 
@@ -40,7 +40,7 @@ ViewPoints points_of_snapshot(const fs::path& file, std::int64_t most, int threa
   points.units.fill(unit_texts(header).length);
   points.kinds.assign(species_names.begin(), species_names.end());
   points.box_side = header.box_size;
-  const auto places = spread_places(source.count(), most);
+  const auto places = sample_places(source.count(), most);
   reserve(points, places.size());
   constexpr std::int64_t piece = 65536;
   Particles some;
@@ -139,7 +139,7 @@ ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
     const auto x = read_openpmd_coordinate(file, species.name, "x");
     const auto y = read_openpmd_coordinate(file, species.name, "y");
     const auto vx = read_openpmd_coordinate(file, species.name, "vx");
-    for (const std::int64_t place : spread_places(static_cast<std::int64_t>(x.size()), share)) {
+    for (const std::int64_t place : sample_places(static_cast<std::int64_t>(x.size()), share)) {
       const auto i = static_cast<std::size_t>(place);
       points.x.push_back(static_cast<float>(x[i]));
       points.y.push_back(static_cast<float>(y[i]));

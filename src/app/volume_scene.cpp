@@ -1,12 +1,4 @@
-#include "app/volume_scene.hpp"
-
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-#include <utility>
-
+#include "app/scene.hpp"
 #include "analysis/local_structure.hpp"
 #include "base/error.hpp"
 #include "comm/collectives.hpp"
@@ -15,9 +7,17 @@
 #include "physics/cosmology.hpp"
 #include "physics/mesh_weights.hpp"
 #include "picture/colormap.hpp"
-#include "picture/render_legend.hpp"
+#include "picture/render.hpp"
 #include "picture/volume.hpp"
 #include "sim/unit_text.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
 
 namespace pergola::app {
 

@@ -1,5 +1,3 @@
-#include "outputs/analysis_output.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,23 +9,26 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "outputs/snapshot_times.hpp"
+#include "outputs/output.hpp"
+#include "outputs/schedule.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/system_entry.hpp"
 
+// Analyses that ranks can share get each rank's particles; the others get all particles on rank 0. A table that cannot
+// be made is not an error of the run.
 namespace pergola {
 
 namespace {
 
-/// Of all analyses of particles; # stands for the number of the snapshot.
-std::vector<std::string> file_names() {
+/// For all analyses of particles; # stands for the number of the snapshot.
+std::vector<std::string> analysis_files() {
   std::vector<std::string> names;
   for (const AnalysisEntry& entry : analysis_entries())
     if (entry.needs == AnalysisNeeds::particles) names.push_back(fmt::format("{}_#.csv", entry.name));
   return names;
 }
 
-/// Writes after the snapshot of the same moment, whose number it takes.
+/// Writes after the snapshot of the same moment, and takes its number.
 class AnalysisOutput final : public Output {
  public:
   explicit AnalysisOutput(OutputContext& context) : Output(context) {
@@ -54,7 +55,7 @@ class AnalysisOutput final : public Output {
     times_ = SnapshotTimes(context_, system, memory);
     refuse_in_open_space(system);
     context_.on_root([&] {
-      for (const auto& pattern : file_names())
+      for (const auto& pattern : analysis_files())
         remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
     });
   }
@@ -67,7 +68,7 @@ class AnalysisOutput final : public Output {
     AnalysisOptions options;
   };
 
-  /// What [output.NAME] gives.
+  /// The options from [output.NAME].
   AnalysisOptions options_of(const AnalysisEntry& entry) const {
     AnalysisOptions options;
     const KeyValues& given = context_.config.output.analysis_options;
@@ -112,7 +113,7 @@ class AnalysisOutput final : public Output {
 
   int number() const { return context_.results.snapshots - 1; }
 
-  /// What the ranks together, or rank 0, are given of the particles.
+  /// The particles for all ranks together, or for rank 0.
   AnalysisFiles files_of(const System& system, const std::function<std::unique_ptr<ShownParticles>()>& shown,
                          std::shared_ptr<Communicator> ranks) const {
     AnalysisFiles files;
@@ -128,7 +129,7 @@ class AnalysisOutput final : public Output {
     return files;
   }
 
-  /// Where there is nothing to be found (no groups yet), that is said and the run goes on.
+  /// If there is nothing to measure yet (no groups), the log says so and the run continues.
   void take(const Taken& taken, const AnalysisFiles& files, System& system) const {
     const AnalysisEntry& entry = *taken.entry;
     const std::string stage = fmt::format("analysis: {}", entry.name);
@@ -153,7 +154,7 @@ class AnalysisOutput final : public Output {
 OutputEntry analysis_output() {
   return {.name = "analysis",
           .keys = {"output.analyses"},
-          .files = file_names(),
+          .files = analysis_files(),
           .make = [](OutputContext& context) -> std::unique_ptr<Output> {
             if (context.config.output.analyses.empty()) return nullptr;
             return std::make_unique<AnalysisOutput>(context);

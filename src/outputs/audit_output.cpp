@@ -1,16 +1,16 @@
-#include "outputs/audit_output.hpp"
-
 #include <fmt/core.h>
 
 #include "base/text.hpp"
 #include "outputs/csv_log.hpp"
+#include "outputs/output.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr const char* file_name = "audit.csv";
+constexpr const char* audit_file = "audit.csv";
 
+/// One line per audit, after every `force_audit_every` steps. No lines if forces are exact.
 class AuditOutput final : public Output {
  public:
   using Output::Output;
@@ -39,13 +39,9 @@ class AuditOutput final : public Output {
   }
 
   void resume(System& system, const OutputMemory& memory) override {
-    const auto number = [&](const char* name, double otherwise) {
-      const auto found = memory.find(name);
-      return found == memory.end() ? otherwise : found->second;
-    };
-    last_step_ = static_cast<std::int64_t>(number("audit_step", -1));
-    context_.results.force_error = number("force_error", 0);
-    open(system, static_cast<std::int64_t>(number("audit_rows", 0)));
+    last_step_ = static_cast<std::int64_t>(remembered(memory, "audit_step", -1));
+    context_.results.force_error = remembered(memory, "force_error", 0);
+    open(system, static_cast<std::int64_t>(remembered(memory, "audit_rows", 0)));
   }
 
   void finish(System& /*system*/) override {
@@ -60,12 +56,12 @@ class AuditOutput final : public Output {
   }
 
  private:
-  /// `rows`: lines of the file that a checkpoint counts.
+  /// `rows`: the lines of the file before the checkpoint.
   void open(System& system, std::int64_t rows) {
     audits_ = system.can_audit();
     context_.on_root([&] {
       if (audits_)
-        log_ = CsvLog(context_.directory / file_name, "time,step,sample,median,rms,p99,max", rows);
+        log_ = CsvLog(context_.directory / audit_file, "time,step,sample,median,rms,p99,max", rows);
       else
         context_.log.info("output.force_audit_every: forces are sums over all pairs, there is no error to measure");
     });
@@ -81,7 +77,7 @@ class AuditOutput final : public Output {
 OutputEntry audit_output() {
   return {.name = "audit",
           .keys = {"output.force_audit_every", "output.force_audit_sample"},
-          .files = {file_name},
+          .files = {audit_file},
           .make = [](OutputContext& context) -> std::unique_ptr<Output> {
             if (context.config.output.force_audit_every == 0) return nullptr;
             return std::make_unique<AuditOutput>(context);

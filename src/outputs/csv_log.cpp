@@ -52,7 +52,7 @@ void CsvLog::add(std::string line) {
   const ssize_t written = ::write(descriptor_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {
     const int reason = written < 0 ? errno : ENOSPC;
-    // Half a line must not stay; where even this is refused, the next --resume drops it.
+    // Half a line must not stay. If this fails too, the next --resume drops it.
     [[maybe_unused]] const int taken_back = ::ftruncate(descriptor_, size);
     throw_write_error(path_, reason);
   }

@@ -5,20 +5,20 @@
 
 namespace pergola {
 
-/// A log of lines with numbers, each written whole. A line that the operating system refuses is taken back.
+/// A CSV log. Each line is written with one system call; a line that the operating system refuses is removed again. A
+/// resumed run keeps the lines before its checkpoint and drops the others.
 class CsvLog {
  public:
   CsvLog() = default;
-  /// Keeps the first `rows` lines of the file after its header (those before a checkpoint), or as many as there are,
-  /// and appends to them; 0 starts anew.
+  /// Keeps the first `rows` lines after the header, or as many as exist, and appends to them. 0 starts a new file.
   CsvLog(const std::filesystem::path& path, const std::string& header, std::int64_t rows);
   CsvLog(CsvLog&& other) noexcept;
   CsvLog& operator=(CsvLog&& other) noexcept;
   ~CsvLog();
 
-  /// `line` without its end.
+  /// `line` has no line end.
   void add(std::string line);
-  /// Brings the lines to disk: before a checkpoint that counts them, and before the run is said to be finished.
+  /// Writes the lines to disk: before a checkpoint that counts them, and at the end of the run.
   void sync() const;
   std::int64_t rows() const { return rows_; }
 

@@ -1,21 +1,26 @@
-#include "outputs/energy_output.hpp"
-
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "outputs/energy_log.hpp"
+#include "outputs/csv_log.hpp"
+#include "outputs/output.hpp"
 #include "outputs/schedule.hpp"
 
+// A line stands at the first moment at which the system's energies are defined (`System::measured_at`): for a leapfrog
+// the next step, not the exact time, because predicted energies would show a sawtooth.
 namespace pergola {
 
 namespace {
 
-constexpr const char* file_name = "energy.csv";
+constexpr const char* energy_file = "energy.csv";
+constexpr const char* energy_header = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall";
 
+/// One line per interval. The first and the last line give the run's energy error.
 class EnergyOutput final : public Output {
  public:
   using Output::Output;
@@ -38,8 +43,8 @@ class EnergyOutput final : public Output {
     const EnergyRow row = measure(system);
     context_.results.start = row.energies;
     context_.on_root([&] {
-      log_ = EnergyLog(path(), 0, system.energy_columns());
-      log_.add(system.time(), row.energies, 0, context_.wall_seconds(), row.more);
+      open(system, 0);
+      log_row(system, row, 0);
     });
   }
 
@@ -50,7 +55,7 @@ class EnergyOutput final : public Output {
       context_.results.energy_error = error->second;
     const auto rows = static_cast<std::int64_t>(memory.at("energy_rows"));
     context_.on_root([&] {
-      log_ = EnergyLog(path(), rows, system.energy_columns());
+      open(system, rows);
       if (log_.rows() < rows)
         context_.log.warning(fmt::format("{}: {} of the {} lines before the checkpoint are missing", path().string(),
                                          rows - log_.rows(), rows));
@@ -70,7 +75,7 @@ class EnergyOutput final : public Output {
   }
 
  private:
-  std::filesystem::path path() const { return context_.directory / file_name; }
+  std::filesystem::path path() const { return context_.directory / energy_file; }
 
   OutputClock clock(const System& system) const {
     return {system.start_time(), context_.config.output.energy_every, context_.config.run.end_time,
@@ -86,26 +91,47 @@ class EnergyOutput final : public Output {
     return row;
   }
 
+  /// On rank 0; `rows` as in CsvLog.
+  void open(const System& system, std::int64_t rows) {
+    std::string header = energy_header;
+    for (const std::string& column : system.energy_columns()) header += "," + column;
+    log_ = CsvLog(path(), header, rows);
+  }
+
+  /// On rank 0.
+  void log_row(const System& system, const EnergyRow& row, double error) {
+    const Energies& now = row.energies;
+    const auto &p = now.momentum, &l = now.angular_momentum;
+    std::string line;
+    for (const double value :
+         {system.time(), now.kinetic, now.potential, now.total(), error, p.x, p.y, p.z, l.x, l.y, l.z})
+      line += to_text(value) + ",";
+    line += fmt::format("{:.3f}", context_.wall_seconds());
+    for (const double value : row.more) line += "," + to_text(value);
+    log_.add(std::move(line));
+  }
+
   Energies add_line(System& system) {
     const EnergyRow row = measure(system);
     const Energies& start = context_.results.start;
     const double error = row.error.value_or(relative_energy_error(row.energies, start));
     context_.results.energy_error = error;
-    context_.on_root([&] { log_.add(system.time(), row.energies, error, context_.wall_seconds(), row.more); });
+    context_.on_root([&] { log_row(system, row, error); });
     return row.energies;
   }
 
-  EnergyLog log_;  // on rank 0
+  CsvLog log_;  // on rank 0
   OutputClock clock_;
-  std::optional<double> measured_at_;  // where the line that is due now is measured
+  std::optional<double> measured_at_;  // the time at which the due line is measured
 };
 
 }  // namespace
 
 OutputEntry energy_output() {
-  return {.name = "energy", .keys = {"output.energy_every"}, .files = {file_name}, .make = [](OutputContext& context) {
-            return std::make_unique<EnergyOutput>(context);
-          }};
+  return {
+      .name = "energy", .keys = {"output.energy_every"}, .files = {energy_file}, .make = [](OutputContext& context) {
+        return std::make_unique<EnergyOutput>(context);
+      }};
 }
 
 }  // namespace pergola

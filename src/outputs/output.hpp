@@ -18,16 +18,22 @@
 #include "io/write_queue.hpp"
 #include "sim/system.hpp"
 
+// An output is something that a run writes on its way: a log, snapshots, analyses, checkpoints. Each output is one
+// class with one entry; the entry names its keys and files.
+// The run stops at the earliest next_time() and at multiples of every_steps(), asks every output whether it is due, and
+// lets it write. Outputs at pauses write when the run pauses to be saved.
+// What always holds: all ranks make the same calls; outputs and checkpoints never alter the trajectory; an output that
+// resumes with the memory of its save() writes the same files as without the interruption.
 namespace pergola {
 
-/// What somebody who watches a run has told it: it alters no trajectory, but is written down.
+/// A command from a page that steers the run. It alters no trajectory, but run.json lists it.
 struct ControlLine {
   std::string command;
   double time = 0;
   std::int64_t steps = 0;
 };
 
-/// What the run and its outputs have found: for run.json, the report card and the progress.
+/// Results of the run and its outputs, for run.json, the report card and the progress.
 struct RunResults {
   std::string initial_state, final_state;  // hashes of the particles (System::state_hash), on rank 0; empty: not known
   Energies start;
@@ -39,8 +45,14 @@ struct RunResults {
   std::vector<ControlLine> control{};  // of all sessions, on rank 0
 };
 
-/// What an output must remember in a checkpoint, by name.
+/// The values of an output in a checkpoint, by name.
 using OutputMemory = std::map<std::string, double>;
+
+/// A value of the memory; `otherwise` if an earlier version did not save it.
+inline double remembered(const OutputMemory& memory, const char* name, double otherwise) {
+  const auto found = memory.find(name);
+  return found == memory.end() ? otherwise : found->second;
+}
 
 /// What the outputs of a run share.
 struct OutputContext {
@@ -53,30 +65,29 @@ struct OutputContext {
   RunResults results{};
   std::optional<RunConfig> before{};  // of a resumed run: the configuration of the session before
   std::atomic<int> files_waiting = 0;
-  std::atomic<double> longest_write_seconds = 0;  // of one file, with its time in the queue
+  std::atomic<double> longest_write_seconds = 0;  // of one file, including its time in the queue
   std::unique_ptr<WriteQueue> queue{};            // on rank 0: files that are written while the steps go on
 
-  /// Rank 0 does it, all ranks learn how it went.
+  /// Rank 0 runs the action. If it fails, all ranks throw.
   void on_root(const std::function<void()>& action) const { pergola::on_root(*communicator, action); }
 };
 
-/// What may wait to be written, by the memory of the host that is free now: an eighth of it, 1 to 16 GiB; of several
-/// ranks so many times less, but 64 MiB, for rank 0 has its share of the particles only. A larger file waits piece by
-/// piece.
+/// The bytes that may wait to be written: an eighth of the free memory of the host, 1 to 16 GiB. With several ranks the
+/// same over their number, but at least 64 MiB. A larger file waits piece by piece.
 std::int64_t most_bytes_waiting(int ranks = 1);
 
-/// Before rank 0 hands a file over to the queue: waits where many files wait already, however small they are, for a run
-/// ends when all are written. What it returns is called by the queue's thread when the file is written.
+/// Call it before rank 0 queues a file. Waits if several files wait already, even small ones, because a run ends only
+/// when all are written. The queue calls the result after it has written the file.
 std::function<void()> begin_file(OutputContext& context);
 
-/// When outputs are asked.
+/// The moment at which outputs are asked.
 struct Moment {
   System& system;
-  double time;         // that is shown
+  double time;         // of the particles
   std::int64_t steps;  // taken so far
 };
 
-/// Something that a run leaves behind on its way. All ranks make the same calls; an output decides who writes.
+/// Something that a run writes on its way. All ranks make the same calls.
 class Output {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
@@ -86,23 +97,23 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  /// The next time at which the run stops for it.
+  /// The next time at which the run must stop for this output.
   virtual double next_time() const { return never; }
-  /// The run also stops for it after every multiple of this number of steps; 0: it does not.
+  /// The run also stops after each multiple of this number of steps; 0: never.
   virtual std::int64_t every_steps() const { return 0; }
-  /// It is asked when the run pauses to be saved instead, after all that was due: at a signal, now and then by the
-  /// clock, and before the last steps (run/pause_watch.hpp).
+  /// True for outputs that are asked when the run pauses to be saved: at a signal, by the clock, and before the last
+  /// steps (run/pause_watch.hpp). They come after all outputs that were due.
   virtual bool at_pauses() const { return false; }
   virtual bool due(const Moment& now) = 0;
   virtual void write(const Moment& now) = 0;
 
-  /// At the start of a run.
+  /// Called at the start of a run.
   virtual void begin(System& system) = 0;
-  /// In its place where a run goes on from a checkpoint: `memory` is what save() gave.
+  /// Called instead of begin() if the run resumes. `memory`: what save() stored.
   virtual void resume(System& system, const OutputMemory& memory) = 0;
-  /// At the end of a run.
+  /// Called at the end of a run.
   virtual void finish(System& /*system*/) {}
-  /// On rank 0.
+  /// Stores values in a checkpoint. Called on rank 0.
   virtual void save(OutputMemory& /*memory*/) const {}
 
  protected:
@@ -113,24 +124,50 @@ class Output {
 struct OutputEntry {
   std::string name;
   std::vector<std::string> keys;   // of the configuration
-  std::vector<std::string> files;  // that it leaves in the directory of a run; # stands for a number
-  /// Null where the configuration does not ask for it.
+  std::vector<std::string> files;  // in the directory of a run; # stands for a number
+  /// Returns null if the configuration does not ask for this output.
   std::function<std::unique_ptr<Output>(OutputContext&)> make;
 };
 
 /// All outputs, in the order in which they write.
 const std::vector<OutputEntry>& output_entries();
-/// Adds one with the keys that it brings, before any configuration is read.
+/// Adds an output from outside and its keys. Call it before any configuration is read.
 PERGOLA_API void register_output(OutputEntry entry, std::vector<NumberKey> keys = {});
 
-/// The number in a name that a pattern of OutputEntry::files describes (0 where the pattern has no #), if it does. Of a
-/// snapshot in several files each has its number.
+/// The number in a file name that matches a pattern of OutputEntry::files; 0 if the pattern has no #. All files of one
+/// snapshot have the same number. None if the name does not match.
 std::optional<std::int64_t> number_in_name(const std::string& name, const std::string& pattern);
-/// The files of a pattern by their numbers; of a snapshot in several files the first. What the operating system refuses
-/// to show is not there; Error(system) where it is the directory.
+/// Files that match a pattern, by number; of a snapshot in several files the first. Throws Error(system) if the
+/// directory cannot be read.
 std::map<std::int64_t, std::filesystem::path> numbered_files(const std::filesystem::path& directory,
                                                              const std::string& pattern);
-/// Removes the files of a pattern from `number` on.
+/// Removes the files that match a pattern, from `number` on.
 void remove_numbered_files(const std::filesystem::path& directory, const std::string& pattern, std::int64_t number);
+
+/// lagrangian.csv: Lagrangian radii of a system in open space.
+OutputEntry radii_output();
+
+/// With more particles the radii come from a fixed sample, so that the cost of a line does not grow.
+inline constexpr std::int64_t most_particles_for_radii = 32768;
+/// The interval of the lines; none: never.
+std::optional<double> radii_interval(const RunConfig& config);
+/// A line, measured now. On rank 0, of a system in open space.
+std::string radii_line(System& system);
+
+/// audit.csv: errors of the forces on a sample of particles, at intervals of steps.
+OutputEntry audit_output();
+
+/// energy.csv: energies and their relative error.
+OutputEntry energy_output();
+
+/// snap_000.hdf5, … or plasma_000.h5, …: copied at once, written by another thread while the steps continue.
+OutputEntry snapshot_output();
+
+/// spectrum.hdf5, spectrum.csv and wave.csv of a plasma, at the end. The system records the potential at intervals of
+/// steps.
+OutputEntry spectrum_output();
+
+/// NAME_NNN.csv for each analysis in output.analyses, at the moment of snapshot NNN.
+OutputEntry analysis_output();
 
 }  // namespace pergola

@@ -1,18 +1,18 @@
-#include "outputs/radii_output.hpp"
-
 #include <algorithm>
 
 #include "analysis/radii.hpp"
 #include "base/text.hpp"
 #include "outputs/csv_log.hpp"
+#include "outputs/output.hpp"
 #include "outputs/schedule.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr const char* file_name = "lagrangian.csv";
+constexpr const char* radii_file = "lagrangian.csv";
 constexpr const char* key = "output.radii_every";
+/// One line per interval, only in open space.
 class RadiiOutput final : public Output {
  public:
   using Output::Output;
@@ -29,14 +29,10 @@ class RadiiOutput final : public Output {
     if (active_) add_line(system);
   }
   void resume(System& system, const OutputMemory& memory) override {
-    const auto number = [&](const char* name, double otherwise) {
-      const auto found = memory.find(name);
-      return found == memory.end() ? otherwise : found->second;
-    };
-    open(system, static_cast<std::int64_t>(number("radii_rows", 0)));
+    open(system, static_cast<std::int64_t>(remembered(memory, "radii_rows", 0)));
     const bool known = memory.contains("radii_index");
     clock_ = resumed(clock_, known && radii_interval(*context_.before) == radii_interval(context_.config),
-                     number("radii_index", 1), system.step_time());
+                     remembered(memory, "radii_index", 1), system.step_time());
   }
   void finish(System& system) override {
     if (!active_) return;
@@ -58,8 +54,9 @@ class RadiiOutput final : public Output {
     if (!active_) return;
     std::string header = "time";
     for (const double fraction : lagrangian_fractions) header += "," + lagrangian_column(fraction);
-    context_.on_root(
-        [&] { log_ = CsvLog(context_.directory / file_name, header + ",center_x,center_y,center_z,particles", rows); });
+    context_.on_root([&] {
+      log_ = CsvLog(context_.directory / radii_file, header + ",center_x,center_y,center_z,particles", rows);
+    });
   }
 
   void add_line(System& system) {
@@ -94,7 +91,7 @@ std::string radii_line(System& system) {
 OutputEntry radii_output() {
   return {.name = "radii",
           .keys = {key},
-          .files = {file_name},
+          .files = {radii_file},
           .make = [](OutputContext& context) -> std::unique_ptr<Output> {
             if (!radii_interval(context.config)) return nullptr;
             return std::make_unique<RadiiOutput>(context);

@@ -1,22 +1,22 @@
-#include "outputs/snapshot_output.hpp"
-
 #include <functional>
 #include <vector>
 
-#include "outputs/snapshot_times.hpp"
+#include "outputs/output.hpp"
+#include "outputs/schedule.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// Of all kinds of system.
-std::vector<std::string> file_names() {
+/// The names for all kinds of system.
+std::vector<std::string> snapshot_files() {
   std::vector<std::string> names;
   for (const SystemEntry& entry : system_entries()) names.push_back(entry.snapshots);
   return names;
 }
 
+/// Numbers snapshots in order. A resumed run removes later ones and writes them again.
 class SnapshotOutput final : public Output {
  public:
   using Output::Output;
@@ -38,7 +38,7 @@ class SnapshotOutput final : public Output {
     times_ = SnapshotTimes(context_, system, memory);
     context_.results.snapshots = static_cast<int>(memory.at("snapshots"));
     context_.on_root([&] {
-      for (const auto& pattern : file_names())
+      for (const auto& pattern : snapshot_files())
         remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
     });
   }
@@ -68,7 +68,7 @@ class SnapshotOutput final : public Output {
 OutputEntry snapshot_output() {
   return {.name = "snapshot",
           .keys = {"output.snapshots_every", "output.redshifts", "output.particles_most", "output.files"},
-          .files = file_names(),
+          .files = snapshot_files(),
           .make = [](OutputContext& context) { return std::make_unique<SnapshotOutput>(context); }};
 }
 

@@ -1,11 +1,11 @@
-#include "outputs/spectrum_output.hpp"
-
+#include "outputs/output.hpp"
 #include "sim/plasma_diagnostics.hpp"
 
 namespace pergola {
 
 namespace {
 
+/// Records the potential after each `spectrum_every` steps; writes all files at the end.
 class SpectrumOutput final : public Output {
  public:
   using Output::Output;
@@ -20,11 +20,11 @@ class SpectrumOutput final : public Output {
   }
 
   void begin(System& system) override { write({system, system.time(), system.counts().steps}); }
-  /// A checkpoint is written after what was due at its step.
+  /// At its step, the checkpoint was written after this output.
   void resume(System& system, const OutputMemory&) override { last_step_ = system.counts().steps; }
 
   void finish(System& system) override {
-    // Two threads must not be in HDF5 at once.
+    // Only one thread may use HDF5.
     context_.on_root([&] { context_.queue->drain(); });
     system.write_records(context_.directory);
   }

@@ -9,6 +9,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
+// The frame of the camera: forward to the target, right and up across it. Positions are scaled to the plane of the
+// target.
 namespace pergola {
 
 namespace {

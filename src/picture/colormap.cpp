@@ -56,8 +56,8 @@ constexpr std::array<Polynomial, 4> polynomials{{
        {-3.658713842777788, -22.93153465461149, 18.19190778539828}}}},
 }};
 
-/// The diverging map of Moreland (2009), "Diverging Color Maps for Scientific Visualization": his table of nine
-/// colours.
+/// The diverging map of Moreland (2009), "Diverging Color Maps for Scientific Visualization": the nine colours of its
+/// table.
 constexpr std::array<std::array<double, 3>, 9> cool_to_warm{{{59, 76, 192},
                                                              {98, 130, 234},
                                                              {141, 176, 254},
@@ -68,7 +68,7 @@ constexpr std::array<std::array<double, 3>, 9> cool_to_warm{{{59, 76, 192},
                                                              {222, 96, 77},
                                                              {180, 4, 38}}};
 
-/// Straight lines between the colours of the table.
+/// Linear interpolation between the colours of the table.
 Color diverging(double t) {
   const double place = t * static_cast<double>(cool_to_warm.size() - 1);
   const std::size_t left = std::min(static_cast<std::size_t>(place), cool_to_warm.size() - 2);

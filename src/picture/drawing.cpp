@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 
 #include "base/error.hpp"
 
@@ -12,12 +13,12 @@ namespace pergola {
 
 namespace {
 
-/// Cairo keeps places in 24 bits before the point: what is far outside is cut off at this many pixels.
+/// Cairo keeps positions in 24 bits before the point. Lines are cut at this distance in pixels.
 constexpr double far_away = 20000;
-/// A point of a line that is nearer to the one before is left out.
+/// A point of a line is left out if it is nearer to the point before.
 constexpr double least_step = 0.3;
 
-/// The part of a segment within ±far_away (Liang & Barsky 1984); none: nothing of it.
+/// The part of a segment within ±far_away (Liang & Barsky 1984); none if it is outside.
 std::optional<std::pair<Point, Point>> cut(Point a, Point b) {
   constexpr double largest = 1e12;  // beyond, rounding would hide where the edges are crossed
   for (double* const place : {&a.x, &a.y, &b.x, &b.y}) *place = std::clamp(*place, -largest, largest);
@@ -39,6 +40,7 @@ bool same(Point a, Point b) { return a.x == b.x && a.y == b.y; }
 Point moved(Point p, Point by) { return {p.x + by.x, p.y + by.y}; }
 Rect moved(Rect r, Point by) { return {r.x + by.x, r.y + by.y, r.width, r.height}; }
 
+/// Shifts an item.
 struct Mover {
   Point by;
   DrawingItem operator()(Shape shape) const {
@@ -89,6 +91,11 @@ void Drawing::polyline(const std::vector<Point>& points, const Pen& pen) {
   if (!drawn.empty()) items_.emplace_back(std::move(shape));
 }
 
+void Drawing::outline(const Rect& r, const Pen& pen) {
+  const double left = r.x - 0.5, top = r.y - 0.5, right = r.right() + 0.5, bottom = r.bottom() + 0.5;
+  polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
+}
+
 void Drawing::polygon(std::vector<Point> corners, Color color, double opacity) {
   if (std::all_of(corners.begin(), corners.end(), finite))
     items_.emplace_back(Shape{std::move(corners), std::nullopt, color, opacity});
@@ -132,6 +139,50 @@ std::string drawing_format(const std::filesystem::path& path, std::string_view c
     if (ending == fmt::format(".{}", known)) return known;
   throw Error(ErrorKind::input, fmt::format("{}: {}: expected a name that ends in .png, .svg or .pdf, found {}", called,
                                             path.string(), ending.empty() ? "no ending" : ending));
+}
+
+namespace {
+
+/// The length in bytes of the first character; 0 if it is not UTF-8 (RFC 3629), or is a control character.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7F ? 1 : 0;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  std::uint32_t code = first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3Fu);
+  }
+  const std::uint32_t least = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
+  const bool surrogate = code >= 0xD800 && code < 0xE000, unassigned = (code & 0xFFFE) == 0xFFFE;
+  return code < least || code > 0x10FFFF || surrogate || unassigned ? 0 : length;
+}
+
+}  // namespace
+
+std::vector<TextRun> parse_markup(std::string_view text) {
+  std::vector<TextRun> runs;
+  int script = 0;
+  const auto add = [&](std::string_view piece) {
+    if (runs.empty() || runs.back().script != script) runs.push_back({"", script});
+    runs.back().text += piece;
+  };
+  while (!text.empty()) {
+    if (script == 0 && (text.starts_with("^{") || text.starts_with("_{"))) {
+      script = text[0] == '^' ? 1 : -1;
+      text.remove_prefix(2);
+    } else if (script != 0 && text[0] == '}') {
+      script = 0;
+      text.remove_prefix(1);
+    } else {
+      const std::size_t length = character_length(text);
+      add(length > 0 ? text.substr(0, length) : "\xEF\xBF\xBD");
+      text.remove_prefix(length > 0 ? length : 1);
+    }
+  }
+  return runs;
 }
 
 }  // namespace pergola

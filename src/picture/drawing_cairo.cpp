@@ -1,34 +1,141 @@
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <numbers>
+#include <string>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "picture/cairo_library.hpp"
 #include "picture/drawing.hpp"
-#include "picture/markup.hpp"
-#include "picture/svg_text.hpp"
 
+// The only file that sees Cairo. The library is opened on first use, so that a machine without it can compute. SVG
+// files get an invisible layer of text over the outlines of their letters.
 namespace pergola {
 
 namespace {
 
+/// The functions of Cairo that figures use.
+// clang-format off
+#define PERGOLA_CAIRO_FUNCTIONS(USE) \
+  USE(create) USE(destroy) USE(status) USE(status_to_string) USE(save) USE(restore) USE(translate) USE(rotate) \
+  USE(scale) USE(move_to) USE(line_to) USE(close_path) USE(arc) USE(rectangle) USE(clip) USE(reset_clip) USE(fill) \
+  USE(stroke) USE(paint) USE(new_path) USE(set_source_rgba) USE(set_source_surface) USE(get_source) \
+  USE(pattern_set_filter) USE(pattern_set_extend) USE(set_line_width) USE(set_line_cap) USE(set_line_join) \
+  USE(set_dash) USE(select_font_face) USE(set_font_size) USE(set_font_options) USE(font_options_create) \
+  USE(font_options_destroy) USE(font_options_set_antialias) USE(font_options_set_hint_style) \
+  USE(font_options_set_hint_metrics) USE(text_extents) USE(text_path) USE(show_text) USE(show_page) \
+  USE(image_surface_create) USE(image_surface_get_data) USE(image_surface_get_stride) \
+  USE(svg_surface_create_for_stream) USE(svg_surface_set_document_unit) USE(pdf_surface_create_for_stream) \
+  USE(pdf_surface_set_metadata) USE(surface_flush) USE(surface_mark_dirty) USE(surface_finish) \
+  USE(surface_destroy) USE(surface_status)
+// clang-format on
+
+/// The functions of Cairo, found at run time: a machine that only computes needs no Cairo.
+struct CairoLibrary {
+#define PERGOLA_CAIRO_MEMBER(name) decltype(&::cairo_##name) name = nullptr;
+  PERGOLA_CAIRO_FUNCTIONS(PERGOLA_CAIRO_MEMBER)
+#undef PERGOLA_CAIRO_MEMBER
+};
+
+[[noreturn]] void refuse_cairo(const std::string& reason) {
+  throw Error(ErrorKind::system,
+              fmt::format("figures with text need Cairo, and {}; expected it installed (Debian: libcairo2 and "
+                          "fonts-dejavu-core)",
+                          reason));
+}
+
+template <class Function>
+void find_symbol(void* library, const char* name, Function& function) {
+  void* const symbol = dlsym(library, name);
+  if (!symbol) refuse_cairo(fmt::format("the one that was found has no {}", name));
+  function = reinterpret_cast<Function>(symbol);
+}
+
+/// Finds every function by name. Throws Error(system) if the library or one function is missing.
+CairoLibrary open_library() {
+  const char* const named = std::getenv("PERGOLA_CAIRO");
+  const char* const file = named && *named ? named : "libcairo.so.2";
+  void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // never closed: its fonts live as long as the program
+  if (!library) refuse_cairo(fmt::format("{} cannot be opened", file));
+  CairoLibrary functions;
+#define PERGOLA_CAIRO_FIND(name) find_symbol(library, "cairo_" #name, functions.name);
+  PERGOLA_CAIRO_FUNCTIONS(PERGOLA_CAIRO_FIND)
+#undef PERGOLA_CAIRO_FIND
+#undef PERGOLA_CAIRO_FUNCTIONS
+  return functions;
+}
+
+/// Opens the library on first use: libcairo.so.2, or the file that the environment variable PERGOLA_CAIRO names.
+/// Throws Error(system) with the package to install.
+const CairoLibrary& cairo_library() {
+  static const CairoLibrary library = open_library();
+  return library;
+}
+
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text)
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else
+      safe += c;
+  return safe;
+}
+
+/// The invisible words of one text item.
+std::string text_element(const Text& text) {
+  const auto& style = text.style;
+  const char* const anchor = style.align == Align::left ? "start" : style.align == Align::right ? "end" : "middle";
+  std::string words;
+  for (const auto& run : parse_markup(text.text))
+    words += run.script == 0
+                 ? escaped(run.text)
+                 : fmt::format("<tspan baseline-shift=\"{}\" font-size=\"{:.6g}\">{}</tspan>",
+                               run.script > 0 ? "super" : "sub", script_size * style.size, escaped(run.text));
+  return fmt::format(
+      "<text transform=\"translate({:.6g} {:.6g}){}\" font-size=\"{:.6g}\" text-anchor=\"{}\"{}>{}</text>\n", text.at.x,
+      text.at.y, style.direction == Direction::upward ? " rotate(-90)" : "", style.size, anchor,
+      style.bold ? " font-weight=\"bold\"" : "", words);
+}
+
+/// Cairo writes the letters of an SVG file as outlines, which look the same everywhere but cannot be searched or
+/// copied. This adds the words themselves, invisible, over their outlines.
+std::string with_text_layer(std::string svg, const Drawing& figure, const std::string& font_family) {
+  std::string layer =
+      fmt::format("<g id=\"text\" fill=\"#000000\" fill-opacity=\"0\" font-family=\"{}, sans-serif\">\n", font_family);
+  for (const auto& item : figure.items())
+    if (const auto* const text = std::get_if<Text>(&item)) layer += text_element(*text);
+  layer += "</g>\n";
+  const auto end = svg.rfind("</svg>");
+  return end == std::string::npos ? svg : fmt::format("{}{}{}", svg.substr(0, end), layer, svg.substr(end));
+}
+
 constexpr const char* font_family = "DejaVu Sans";
 
-void check(cairo_status_t status) {
+void check_cairo(cairo_status_t status) {
   if (status == CAIRO_STATUS_SUCCESS) return;
   throw Error(status == CAIRO_STATUS_NO_MEMORY ? ErrorKind::device : ErrorKind::system,
               fmt::format("Cairo cannot draw a figure: {}", cairo_library().status_to_string(status)));
 }
 
-/// A surface of Cairo, given back at the end.
+/// Owns a surface of Cairo.
 class Surface {
  public:
-  explicit Surface(cairo_surface_t* surface) : surface_(surface) { check(cairo_library().surface_status(surface)); }
+  explicit Surface(cairo_surface_t* surface) : surface_(surface) {
+    check_cairo(cairo_library().surface_status(surface));
+  }
   ~Surface() { cairo_library().surface_destroy(surface_); }
   Surface(const Surface&) = delete;
   Surface& operator=(const Surface&) = delete;
@@ -55,7 +162,7 @@ class Painter {
   Painter(const Painter&) = delete;
   Painter& operator=(const Painter&) = delete;
 
-  /// Everything, larger by a factor.
+  /// Draws all items, scaled by a factor.
   void draw_scaled(const Drawing& figure, double factor) {
     cairo_.scale(context_, factor, factor);
     set_color(figure.paper(), 1);
@@ -63,7 +170,7 @@ class Painter {
     cairo_.fill(context_);
     for (const auto& item : figure.items()) std::visit(*this, item);
     cairo_.show_page(context_);
-    check(cairo_.status(context_));
+    check_cairo(cairo_.status(context_));
   }
 
   void operator()(const Shape& shape) {
@@ -152,7 +259,7 @@ class Painter {
     cairo_.set_source_rgba(context_, c.r / 255.0, c.g / 255.0, c.b / 255.0, opacity);
   }
 
-  /// Sets the font of a run and tells its width.
+  /// Sets the font of a run. Returns its width.
   double advance(const TextRun& run, double size, bool bold) {
     cairo_.select_font_face(context_, font_family, CAIRO_FONT_SLANT_NORMAL,
                             bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
@@ -192,7 +299,7 @@ cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count) 
   return CAIRO_STATUS_SUCCESS;
 }
 
-/// The pixels of a figure that is nothing else; null: it is more.
+/// The image if the figure is nothing but pixels that fill it; else null.
 const Image* only_pixels(const Drawing& figure) {
   const auto* const pixels = figure.items().size() == 1 ? std::get_if<Pixels>(&figure.items()[0]) : nullptr;
   if (!pixels) return nullptr;
@@ -204,7 +311,7 @@ const Image* only_pixels(const Drawing& figure) {
 
 constexpr double points_per_pixel = 0.75;  // 96 pixels and 72 points to the inch
 
-/// The bytes of a PDF of one page. The date of its making is left out: the same figure gives the same bytes.
+/// A PDF of one page, without the date: the same figure gives the same bytes.
 std::string encode_pdf(const Drawing& figure) {
   const auto& cairo = cairo_library();
   std::string bytes;
@@ -215,7 +322,7 @@ std::string encode_pdf(const Drawing& figure) {
                                  fmt::format("Pergola {}", version()).c_str());
   Painter(surface).draw_scaled(figure, points_per_pixel);
   cairo.surface_finish(surface.get());
-  check(cairo.surface_status(surface.get()));
+  check_cairo(cairo.surface_status(surface.get()));
   return bytes;
 }
 
@@ -226,7 +333,7 @@ std::string encode_svg(const Drawing& figure) {
   cairo.svg_surface_set_document_unit(surface.get(), CAIRO_SVG_UNIT_PX);
   Painter(surface).draw_scaled(figure, 1);
   cairo.surface_finish(surface.get());
-  check(cairo.surface_status(surface.get()));
+  check_cairo(cairo.surface_status(surface.get()));
   return with_text_layer(std::move(bytes), figure, font_family);
 }
 

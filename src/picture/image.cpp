@@ -25,12 +25,6 @@ Image::Image(int width, int height, Color fill) : width_(width), height_(height)
   pixels_.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), fill);
 }
 
-void Image::blend_at(int x, int y, Color color, double opacity) {
-  if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
-  auto& pixel = pixels_[index(x, y)];
-  pixel = blend(pixel, color, opacity);
-}
-
 namespace {
 
 [[noreturn]] void png_failed(png_structp, png_const_charp message) {

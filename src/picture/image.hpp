@@ -5,6 +5,8 @@
 
 #include "base/host_device.hpp"
 
+// An RGB picture in memory, and PNG files. Compression and filters are fixed, so that the same picture always gives
+// the same bytes. Figures with lines and text are in picture/drawing.hpp.
 namespace pergola {
 
 /// An sRGB colour, 8 bits per channel.
@@ -13,7 +15,7 @@ struct Color {
   friend bool operator==(Color, Color) = default;
 };
 
-/// `opacity` parts of `over` on `under`.
+/// Mixes `over` with weight `opacity` and `under` with the rest.
 Color blend(Color under, Color over, double opacity);
 
 /// An RGB picture, 8 bits per channel; row 0 is the top.
@@ -26,8 +28,6 @@ class PERGOLA_API Image {
   int height() const { return height_; }
   Color at(int x, int y) const { return pixels_[index(x, y)]; }
   void set(int x, int y, Color color) { pixels_[index(x, y)] = color; }
-  /// Does nothing outside the picture.
-  void blend_at(int x, int y, Color color, double opacity);
   const std::vector<Color>& pixels() const { return pixels_; }
 
  private:
@@ -41,8 +41,8 @@ class PERGOLA_API Image {
 /// The bytes of a PNG file. The same picture always gives the same bytes.
 PERGOLA_API std::vector<std::uint8_t> encode_png(const Image& image);
 
-/// Writes beside the name and renames when complete. Throws Error(system) when the operating system refuses
-/// and Error(input) for a path that cannot name a file.
+/// The file appears when it is complete. Throws Error(system) if the operating system refuses, and Error(input) for a
+/// path that cannot name a file.
 PERGOLA_API void write_png(const std::filesystem::path& path, const Image& image);
 
 }  // namespace pergola

@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "picture/axis.hpp"
 #include "picture/colormap.hpp"
-#include "picture/map_plot.hpp"
+#include "picture/plot.hpp"
 #include "picture/projection.hpp"
 
+// Phase space is drawn by the projection of stars: it smooths by the number of neighbours. A periodic coordinate is
+// continued beyond its ends, so that smoothing crosses them.
 namespace pergola {
 
 namespace {
@@ -36,7 +37,7 @@ Limits up_of(const PhaseSpace& particles) { return particles.up_limits.value_or(
 
 /// Particles per area, row 0 at the bottom.
 std::vector<double> density_of(const PhaseSpace& particles, const Limits& across, const Limits& up) {
-  // The projection of stars, on a square: it smooths by the number of neighbours.
+  // Uses the projection of stars on a unit square: it smooths by the number of neighbours.
   Particles square;
   const auto add = [&](double x, double y, double weight) {
     square.id.push_back(square.id.size() + 1);
@@ -116,7 +117,7 @@ Drawing plot_spectrum(const SpectrumMap& spectrum, int width) {
       longest_curve = std::max(longest_curve, curve.wave_numbers[i]);
       highest_curve = std::max(highest_curve, curve.frequencies[i]);
     }
-  // Up to where the curves and nearly all of the power end.
+  // Show wave numbers and frequencies up to the ends of the curves and of nearly all power.
   for (const double power : spectrum.power) total += power;
   std::size_t rows = 0;
   for (; rows < spectrum.frequencies.size(); ++rows) {

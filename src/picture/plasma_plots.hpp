@@ -5,17 +5,20 @@
 #include <vector>
 
 #include "picture/drawing.hpp"
-#include "picture/run_log.hpp"
 #include "picture/run_plots.hpp"
 
+// Figures of plasmas: phase space, fields, spectra in wave number and frequency, and the amplitude of one wave. Each
+// takes plain arrays with labels and returns a drawing.
+// Limits that are not given follow the data; a film passes fixed limits, so that its pictures can be compared. Power
+// is shown over 5 decades, density over 2.5.
 namespace pergola {
 
 using Limits = std::pair<double, double>;
 
-/// Particles in the plane of a coordinate (or a velocity) and a velocity.
+/// Particles in a plane: a coordinate or velocity across, a velocity up.
 struct PhaseSpace {
   std::vector<double> across, up, weights;
-  double period = 0;  // of `across`, which then goes from 0 to it; 0: it is not periodic
+  double period = 0;  // of `across`, from 0 to `period`; 0: not periodic
   std::string across_label, up_label, title;
   std::string colormap = "magma";
   int threads = 1;
@@ -23,12 +26,12 @@ struct PhaseSpace {
   std::optional<Limits> across_limits, up_limits;  // none: as the particles need
   std::optional<Limits> color_limits;              // none: the highest density and 2.5 decades below
 };
-/// The limits that this would choose: across, up and of the colours.
+/// The limits that the plot would choose.
 struct PhaseSpaceLimits {
   Limits across, up, colors;
 };
 PERGOLA_API PhaseSpaceLimits phase_space_limits(const PhaseSpace& particles);
-/// The number of particles per area in colours, as smooth as their number allows. Throws Error(input) for none.
+/// Particles per area as colours, smoothed by the number of neighbours. Throws Error(input) without particles.
 PERGOLA_API Drawing plot_phase_space(const PhaseSpace& particles, int width);
 
 /// A field over a rectangle.
@@ -37,10 +40,10 @@ struct FieldSlice {
   std::vector<double> values;  // row 0 at the bottom
   double width = 0, height = 0;
   std::string across_label, up_label, value_label, title;
-  std::string colormap;                     // empty: the diverging one where there are values of both signs, else magma
+  std::string colormap;                     // empty: diverging for values of both signs, else magma
   std::optional<Limits> color_limits = {};  // none: the values', and with the diverging map as far down as up
 };
-/// With the diverging map 0 is in the middle of the colours.
+/// With the diverging map, 0 is in the middle of the colours.
 PERGOLA_API Drawing plot_field(const FieldSlice& slice, int width);
 
 /// Power by wave number and frequency, with curves of theory.
@@ -56,7 +59,7 @@ struct SpectrumMap {
 };
 PERGOLA_API Drawing plot_spectrum(const SpectrumMap& spectrum, int width);
 
-/// From wave.csv: the amplitude of one wave against time on a logarithmic axis, and the line that was fitted.
+/// From wave.csv: the amplitude of one wave against time on a logarithmic axis, and the fitted line.
 PERGOLA_API Drawing plot_wave(const RunLog& wave, const LogUnits& units = {}, const std::string& note = "");
 
 }  // namespace pergola

@@ -5,18 +5,136 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/error.hpp"
-#include "picture/plot_style.hpp"
+#include "base/text.hpp"
+#include "picture/colormap.hpp"
 
+// Lines are placed at half pixels, so that a line one pixel wide is sharp. The legend goes to the place that hides
+// least of the lines.
 namespace pergola {
 
 namespace {
 
-using namespace plot_style;
-constexpr double gap = 8;
+// The style of all plots on paper.
+constexpr Color paper_color{255, 255, 255}, ink_color{38, 42, 51}, faint_color{226, 229, 234};
+constexpr double tick_size = 12, label_size = 13.5, title_size = 15;  // of the fonts, pixels
+constexpr double cap_height = 0.73;                                   // of a capital, in sizes of the font
 
-/// A plot's axes set on the picture: where values lie in pixels.
+std::string with_minus_sign(std::string text) {
+  if (text.starts_with('-')) text.replace(0, 1, "−");
+  return text;
+}
+
+std::string power_text(int exponent) { return "10^{" + with_minus_sign(std::to_string(exponent)) + "}"; }
+
+double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
+
+/// The value rounded to ten digits, without the noise of its computation.
+double cleaned(double value) { return parse_real(fmt::format("{:.10g}", value)).value_or(value); }
+
+}  // namespace
+
+std::string label_with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} ({})", name, unit);
+}
+
+std::string tick_text(double value) {
+  if (value == 0) return "0";
+  const double size = std::abs(value);
+  if (size >= 1e-3 && size < 1e5) return with_minus_sign(fmt::format("{:.6g}", value));
+  int exponent = static_cast<int>(std::floor(std::log10(size)));
+  double factor = cleaned(value / power_of_ten(exponent));
+  if (std::abs(factor) >= 10) {
+    factor /= 10;
+    ++exponent;
+  }
+  if (factor == 1) return power_text(exponent);
+  return with_minus_sign(fmt::format("{:.6g}", factor)) + "×" + power_text(exponent);
+}
+
+std::vector<Tick> linear_ticks(double low, double high, int wanted) {
+  std::vector<Tick> ticks;
+  if (!(high > low) || wanted < 1) return ticks;
+  const double rough = (high - low) / wanted;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0})
+    if (factor * power >= rough * 0.999) step = factor * power;
+  const double slack = 1e-9 * (high - low);
+  for (double k = std::ceil((low - slack) / step); k * step <= high + slack; ++k) {
+    const double value = cleaned(k * step);
+    ticks.push_back({value, tick_text(value)});
+  }
+  return ticks;
+}
+
+std::vector<Tick> log_ticks(double low, double high, int wanted) {
+  std::vector<Tick> ticks;
+  if (!(high > low) || !(low > 0) || wanted < 1) return ticks;
+  const double slack = 1e-9;
+  const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
+  const auto inside = [&](double value) { return value >= low * (1 - slack) && value <= high * (1 + slack); };
+  int powers = 0;
+  for (int k = first; k <= last; ++k) powers += inside(power_of_ten(k)) ? 1 : 0;
+  const int stride = std::max(1, (powers + wanted - 1) / wanted);
+  const bool between = powers < 2;
+  for (int k = first; k <= last; ++k)
+    for (int factor = 1; factor < 10; ++factor) {
+      const double value = cleaned(factor * power_of_ten(k));
+      if (!inside(value)) continue;
+      const bool major = factor == 1 && (k % stride) == 0;
+      const bool named = major || (between && (factor == 2 || factor == 5));
+      const bool minor = stride == 1 || factor == 1;
+      if (named)
+        ticks.push_back({value, factor == 1 && !between ? power_text(k) : tick_text(value)});
+      else if (minor)
+        ticks.push_back({value, ""});
+    }
+  const auto named = std::count_if(ticks.begin(), ticks.end(), [](const Tick& tick) { return !tick.label.empty(); });
+  return between && named < 2 ? linear_ticks(low, high, wanted) : ticks;
+}
+
+Scale::Scale(const Axis& axis, const std::vector<double>& values) : log_(axis.log) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double value : values) {
+    if (!std::isfinite(value) || (log_ && value <= 0)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (!(low <= high)) {
+    low = log_ ? 1 : 0;
+    high = log_ ? 10 : 1;
+  }
+  if (log_) {
+    const double room = std::max(0.04 * std::log10(high / low), 0.1);
+    low_ = axis.low.value_or(low * std::pow(10.0, -room));
+    high_ = axis.high.value_or(high * std::pow(10.0, room));
+  } else {
+    const double room = high > low ? 0.05 * (high - low) : std::max(std::abs(high) * 0.1, 1e-12);
+    low_ = axis.low.value_or(low - room);
+    high_ = axis.high.value_or(high + room);
+  }
+  if (!(high_ > low_)) high_ = log_ ? low_ * 10 : low_ + 1;
+}
+
+double Scale::place(double value) const {
+  if (!log_) return (value - low_) / (high_ - low_);
+  if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
+  return std::log(value / low_) / std::log(high_ / low_);
+}
+
+std::vector<Tick> Scale::ticks(int wanted) const {
+  return log_ ? log_ticks(low_, high_, wanted) : linear_ticks(low_, high_, wanted);
+}
+
+namespace {
+
+constexpr double plot_gap = 8;
+
+/// The field of a plot and its scales: converts values to pixels.
 struct Canvas {
   Rect field;
   Scale x, y;
@@ -41,14 +159,15 @@ int ticks_wanted(double length, double spacing) { return std::max(2, static_cast
 std::vector<Tick> ticks_across(const Scale& scale, double width) { return scale.ticks(ticks_wanted(width, 95)); }
 std::vector<Tick> ticks_up(const Scale& scale, double height) { return scale.ticks(ticks_wanted(height, 48)); }
 
-/// Between the axes, in whole pixels: lines along its edges are sharp.
+/// The field between the axes, in whole pixels, so that lines along its edges are sharp.
 Rect field_of(const Rect& area, const Plot& plot, const Scale& y) {
-  const double top = std::round(area.y + (plot.title.empty() ? 2 * gap : 2.5 * gap + title_size));
-  const double below = tick_size + 2.5 * gap + (plot.x.label.empty() ? 0 : label_size + 0.75 * gap);
+  const double top = std::round(area.y + (plot.title.empty() ? 2 * plot_gap : 2.5 * plot_gap + title_size));
+  const double below = tick_size + 2.5 * plot_gap + (plot.x.label.empty() ? 0 : label_size + 0.75 * plot_gap);
   const double height = std::max(10.0, std::round(area.bottom() - below) - top);
   const double labels = widest_label(ticks_up(y, height));
-  const double left = std::round(area.x + (plot.y.label.empty() ? gap : label_size + 2 * gap) + labels + 1.5 * gap);
-  return {left, top, std::max(10.0, std::round(area.right() - 3 * gap) - left), height};
+  const double left =
+      std::round(area.x + (plot.y.label.empty() ? plot_gap : label_size + 2 * plot_gap) + labels + 1.5 * plot_gap);
+  return {left, top, std::max(10.0, std::round(area.right() - 3 * plot_gap) - left), height};
 }
 
 void draw_backdrop(Drawing& figure, const Rect& field, const Backdrop& backdrop) {
@@ -62,9 +181,10 @@ void draw_backdrop(Drawing& figure, const Rect& field, const Backdrop& backdrop)
   figure.pixels(field, std::move(image));
 }
 
+/// Faint lines at the named ticks.
 void draw_grid(Drawing& figure, const Canvas& canvas) {
   const Rect& f = canvas.field;
-  const Pen pen{faint, 1};
+  const Pen pen{faint_color, 1};
   for (const auto& tick : ticks_across(canvas.x, f.width)) {
     const double x = std::floor(f.x + canvas.x.place(tick.value) * f.width) + 0.5;
     if (!tick.label.empty()) figure.line({x, f.y}, {x, f.bottom()}, pen);
@@ -75,28 +195,29 @@ void draw_grid(Drawing& figure, const Canvas& canvas) {
   }
 }
 
+/// The frame, the ticks with their labels, and the labels of both axes.
 void draw_axes(Drawing& figure, const Canvas& canvas, const Plot& plot, const Rect& area) {
   const Rect& f = canvas.field;
-  const Pen pen{ink, 1};
-  TextStyle style{tick_size, ink, Align::center};
+  const Pen pen{ink_color, 1};
+  TextStyle style{tick_size, ink_color, Align::center};
   for (const auto& tick : ticks_across(canvas.x, f.width)) {
     const double x = std::floor(f.x + canvas.x.place(tick.value) * f.width) + 0.5;
     figure.line({x, f.bottom()}, {x, f.bottom() + (tick.label.empty() ? 3 : 6)}, pen);
-    figure.text({x, f.bottom() + 1.1 * gap + tick_size}, tick.label, style);
+    figure.text({x, f.bottom() + 1.1 * plot_gap + tick_size}, tick.label, style);
   }
   style.align = Align::right;
   for (const auto& tick : ticks_up(canvas.y, f.height)) {
     const double y = std::floor(f.bottom() - canvas.y.place(tick.value) * f.height) + 0.5;
     figure.line({f.x - (tick.label.empty() ? 3 : 6), y}, {f.x, y}, pen);
-    figure.text({f.x - 1.3 * gap, y + cap_height * tick_size / 2}, tick.label, style);
+    figure.text({f.x - 1.3 * plot_gap, y + cap_height * tick_size / 2}, tick.label, style);
   }
-  const double left = f.x - 0.5, top = f.y - 0.5, right = f.right() + 0.5, bottom = f.bottom() + 0.5;
-  figure.polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
-  style = {label_size, ink, Align::center};
-  figure.text({f.x + f.width / 2, area.bottom() - 1.4 * gap}, plot.x.label, style);
+  figure.outline(f, pen);
+  style = {label_size, ink_color, Align::center};
+  figure.text({f.x + f.width / 2, area.bottom() - 1.4 * plot_gap}, plot.x.label, style);
   style.direction = Direction::upward;
-  figure.text({area.x + label_size + gap, f.y + f.height / 2}, plot.y.label, style);
-  figure.text({f.x, f.y - 1.2 * gap}, plot.title, {title_size, ink, Align::left, Direction::horizontal, true});
+  figure.text({area.x + label_size + plot_gap, f.y + f.height / 2}, plot.y.label, style);
+  figure.text({f.x, f.y - 1.2 * plot_gap}, plot.title,
+              {title_size, ink_color, Align::left, Direction::horizontal, true});
 }
 
 Pen pen_of(const SeriesStyle& style) {
@@ -126,7 +247,7 @@ void draw_marker(Drawing& figure, Point at, Marker marker, double r, Color color
   }
 }
 
-/// `clip`: markers whose middle is outside are left out; those on the edge are whole.
+/// Markers with their centre outside `clip` are left out; markers on the edge are drawn whole.
 void draw_points(Drawing& figure, const Rect& clip, const std::vector<Point>& points, const SeriesStyle& style) {
   if (style.stroke != Stroke::none) figure.polyline(points, pen_of(style));
   if (style.marker == Marker::none) return;
@@ -135,7 +256,7 @@ void draw_points(Drawing& figure, const Rect& clip, const std::vector<Point>& po
   };
   for (const Point& p : points)
     if (style.marker != Marker::cross && inside(p))
-      draw_marker(figure, p, style.marker, style.marker_size + 1.2, paper);
+      draw_marker(figure, p, style.marker, style.marker_size + 1.2, paper_color);
   for (const Point& p : points)
     if (inside(p)) draw_marker(figure, p, style.marker, style.marker_size, palette_color(style.color));
 }
@@ -146,7 +267,7 @@ std::vector<Point> places(const Canvas& canvas, const Series& series) {
   return points;
 }
 
-/// How much of the lines lies in a rectangle, in steps of a few pixels.
+/// How much of the lines is inside a rectangle, in steps of a few pixels.
 std::size_t hidden_length(const Rect& rect, const std::vector<std::vector<Point>>& lines) {
   constexpr double step = 6;
   std::size_t count = 0;
@@ -163,10 +284,10 @@ std::size_t hidden_length(const Rect& rect, const std::vector<std::vector<Point>
   return count;
 }
 
-/// The place along the edge of the field at which the legend hides least; corners first.
+/// The place along the edge of the field where the legend hides least; corners come first.
 Rect place_legend(const Rect& field, double width, double height, const std::vector<std::vector<Point>>& lines) {
-  const double left = field.x + gap, right = field.right() - gap - width, center = (left + right) / 2;
-  const double top = field.y + gap, bottom = field.bottom() - gap - height, middle = (top + bottom) / 2;
+  const double left = field.x + plot_gap, right = field.right() - plot_gap - width, center = (left + right) / 2;
+  const double top = field.y + plot_gap, bottom = field.bottom() - plot_gap - height, middle = (top + bottom) / 2;
   Rect best{right, top, width, height};
   std::size_t least = hidden_length(best, lines);
   for (const auto& [x, y] : {Point{left, top},
@@ -185,6 +306,7 @@ Rect place_legend(const Rect& field, double width, double height, const std::vec
   return best;
 }
 
+/// A sample and the name of each named series, in the place that hides least.
 void draw_legend(Drawing& figure, const Rect& field, const std::vector<Series>& series,
                  const std::vector<std::vector<Point>>& lines) {
   constexpr double row = 21, sample = 28;
@@ -196,17 +318,17 @@ void draw_legend(Drawing& figure, const Rect& field, const std::vector<Series>& 
     ++rows;
   }
   if (rows == 0) return;
-  const Rect box = place_legend(field, width + sample + 3.5 * gap, rows * row + gap, lines);
-  figure.box(box, paper, 0.88);
-  double y = std::round(box.y + gap / 2 + row / 2);
+  const Rect box = place_legend(field, width + sample + 3.5 * plot_gap, rows * row + plot_gap, lines);
+  figure.box(box, paper_color, 0.88);
+  double y = std::round(box.y + plot_gap / 2 + row / 2);
   for (const auto& s : series) {
     if (s.name.empty()) continue;
-    const double x = box.x + gap;
+    const double x = box.x + plot_gap;
     draw_points(figure, box, {{x, y}, {x + sample, y}},
                 SeriesStyle{s.style.stroke, Marker::none, s.style.color, s.style.line_width});
     draw_points(figure, box, {{x + sample / 2, y}},
                 SeriesStyle{Stroke::none, s.style.marker, s.style.color, 1, s.style.marker_size});
-    figure.text({x + sample + gap, y + cap_height * tick_size / 2}, s.name, {tick_size, ink});
+    figure.text({x + sample + plot_gap, y + cap_height * tick_size / 2}, s.name, {tick_size, ink_color});
     y += row;
   }
 }
@@ -234,7 +356,7 @@ void Plot::add_series(std::string name, std::vector<double> xs, std::vector<doub
 }
 
 Rect Plot::draw(Drawing& figure, const Rect& area) const {
-  figure.box(area, paper);
+  figure.box(area, paper_color);
   const Scale x_scale(x, all_values(series_, &Series::x)), y_scale(y, all_values(series_, &Series::y));
   const Canvas canvas{field_of(area, *this, y_scale), x_scale, y_scale};
   const Rect& f = canvas.field;
@@ -257,10 +379,111 @@ void Plot::draw(Drawing& figure) const {
 }
 
 Drawing draw_panels(const std::vector<Plot>& plots, int width, int height) {
-  Drawing figure(width, height * static_cast<int>(std::max<std::size_t>(plots.size(), 1)), paper);
+  Drawing figure(width, height * static_cast<int>(std::max<std::size_t>(plots.size(), 1)), paper_color);
   for (std::size_t i = 0; i < plots.size(); ++i)
     plots[i].draw(figure,
                   {0, static_cast<double>(i) * height, static_cast<double>(width), static_cast<double>(height)});
+  return figure;
+}
+
+namespace {
+
+constexpr double bar_width = 16, bar_room = 112;  // pixels right of the field
+
+/// The colour bar to the right of a map, with its own ticks and label.
+void draw_bar(Drawing& figure, const Rect& field, const Scale& scale, const Colormap& map, const std::string& label) {
+  const Rect bar{field.right() + 18, field.y, bar_width, field.height};
+  constexpr int colors = 256;
+  Image strip(1, colors);
+  for (int k = 0; k < colors; ++k) strip.set(0, colors - 1 - k, map(k / (colors - 1.0)));
+  figure.pixels(bar, std::move(strip));
+  const Pen pen{ink_color, 1};
+  figure.outline(bar, pen);
+  double widest = 0;
+  for (const Tick& tick : scale.ticks(std::max(2, static_cast<int>(bar.height / 48)))) {
+    const double y = std::floor(bar.bottom() - scale.place(tick.value) * bar.height) + 0.5;
+    figure.line({bar.right(), y}, {bar.right() + (tick.label.empty() ? 3 : 6), y}, pen);
+    figure.text({bar.right() + 10, y + cap_height * tick_size / 2}, tick.label, {tick_size, ink_color});
+    widest = std::max(widest, text_width(tick.label, tick_size));
+  }
+  const TextStyle style{label_size, ink_color, Align::center, Direction::upward};
+  figure.text({bar.right() + 16 + widest + label_size, bar.y + bar.height / 2}, label, style);
+}
+
+}  // namespace
+
+void MapPlot::set_values(int columns, int rows, std::vector<double> values, std::pair<double, double> x,
+                         std::pair<double, double> y) {
+  if (values.size() != static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows))
+    throw Error(ErrorKind::input,
+                fmt::format("plot: a map of {} x {} cells has {} values", columns, rows, values.size()));
+  columns_ = columns;
+  rows_ = rows;
+  values_ = std::move(values);
+  plot.x.low = x.first;
+  plot.x.high = x.second;
+  plot.y.low = y.first;
+  plot.y.high = y.second;
+}
+
+Scale MapPlot::color_scale() const {
+  Axis axis = colors;
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (const double value : values_) {
+    if (!std::isfinite(value) || (axis.log && value <= 0)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  if (low < high) {
+    if (!axis.high) axis.high = high;
+    if (!axis.low) axis.low = axis.log ? std::max(low, *axis.high * std::pow(10.0, -decades_most)) : low;
+  }
+  return Scale(axis, values_);
+}
+
+Drawing MapPlot::draw(int width, int height) const {
+  const Colormap map(colormap);
+  const Scale scale = color_scale();
+  Plot whole = plot;
+  whole.backdrop.columns = columns_;
+  whole.backdrop.rows = rows_;
+  for (int row = rows_ - 1; row >= 0; --row)
+    for (int column = 0; column < columns_; ++column) {
+      const double place = scale.place(values_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) +
+                                               static_cast<std::size_t>(column)]);
+      whole.backdrop.colors.push_back(map(std::isfinite(place) ? place : 0.0));
+    }
+  Drawing figure(width, height, paper_color);
+  const Rect field = whole.draw(figure, {0, 0, width - bar_room, static_cast<double>(height)});
+  draw_bar(figure, field, scale, map, colors.label);
+  return figure;
+}
+
+void BarChart::add_bar(std::string name, double value, std::string text) {
+  bars_.push_back({std::move(name), value, std::move(text)});
+}
+
+Drawing BarChart::draw(int width) const {
+  constexpr double size = 12.5, row = 30, edge = 24, gap = 10, header = 50;
+  double names = 0, texts = 0, longest = 0;
+  for (const auto& bar : bars_) {
+    names = std::max(names, text_width(bar.name, size));
+    texts = std::max(texts, text_width(bar.text, size));
+    longest = std::max(longest, bar.value);
+  }
+  const double height = header + row * static_cast<double>(bars_.size()) + edge;
+  Drawing figure(width, static_cast<int>(height));
+  figure.text({edge, header - 18}, title, {title_size, ink_color, Align::left, Direction::horizontal, true});
+  const double left = std::round(edge + names + gap), room = std::max(10.0, width - edge - texts - gap - left);
+  double y = header;
+  for (const auto& bar : bars_) {
+    const double length = longest > 0 ? std::max(1.0, room * bar.value / longest) : 1.0,
+                 base = y + (row + cap_height * size) / 2;
+    figure.text({left - gap, base}, bar.name, {size, ink_color, Align::right});
+    figure.box({left, y + 6, length, row - 12}, palette_color(0));
+    figure.text({left + length + gap, base}, bar.text, {size, ink_color});
+    y += row;
+  }
   return figure;
 }
 

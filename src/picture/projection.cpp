@@ -1,18 +1,71 @@
 #include "picture/projection.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/collectives.hpp"
+#include "physics/mesh_weights.hpp"
+#include "device/parallel.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "comm/collectives.hpp"
-#include "physics/mesh_weights.hpp"
-#include "picture/blur.hpp"
 
+// Adaptive smoothing: counts are blurred at radii 1, 2, 4, …; each cell takes the radius at which its Gaussian holds 60
+// particles, interpolated between two radii. Mass is split between these radii, blurred, and added.
 namespace pergola {
+
+namespace {
+
+constexpr std::int64_t rows_per_task = 32;
+
+/// The mean of 2r + 1 neighbours; cells beyond the ends are 0. `from` has r + 1 zeros before the row and r after it.
+void mean_of_neighbours(const std::vector<double>& from, int count, int r, double* to) {
+  const double scale = 1.0 / (2 * r + 1);
+  double sum = 0;
+  for (int i = 1; i <= 2 * r; ++i) sum += from[static_cast<std::size_t>(i)];
+  for (int i = 0; i < count; ++i) {
+    sum += from[static_cast<std::size_t>(i + 2 * r + 1)] - from[static_cast<std::size_t>(i)];
+    to[i] = std::max(0.0, sum * scale);
+  }
+}
+
+/// Three means along each row are nearly a Gaussian.
+void blur_rows(SquareGrid& grid, int r, int threads) {
+  parallel_chunks(threads, grid.side, rows_per_task, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> padded(static_cast<std::size_t>(grid.side + 2 * r + 1), 0.0);
+    for (std::int64_t y = begin; y < end; ++y) {
+      double* row = grid.cells.data() + y * grid.side;
+      for (int pass = 0; pass < 3; ++pass) {
+        std::copy(row, row + grid.side, padded.begin() + r + 1);
+        mean_of_neighbours(padded, grid.side, r, row);
+      }
+    }
+  });
+}
+
+void transpose(SquareGrid& grid) {
+  constexpr int block = 32;
+  for (int y0 = 0; y0 < grid.side; y0 += block)
+    for (int x0 = y0; x0 < grid.side; x0 += block)
+      for (int y = y0; y < std::min(y0 + block, grid.side); ++y)
+        for (int x = std::max(x0, y + 1); x < std::min(x0 + block, grid.side); ++x)
+          std::swap(grid.at(x, y), grid.at(y, x));
+}
+
+}  // namespace
+
+double blur_width(int radius) { return std::sqrt(static_cast<double>(radius) * (radius + 1)); }
+
+void blur(SquareGrid& grid, int radius, int threads) {
+  if (radius < 1) return;
+  blur_rows(grid, radius, threads);
+  transpose(grid);
+  blur_rows(grid, radius, threads);
+  transpose(grid);
+}
 
 namespace {
 
@@ -28,7 +81,7 @@ const std::vector<double>& up_of(const Particles& p, SightLine axis) { return ax
 double right_of(Vec3<double> v, SightLine axis) { return axis == SightLine::x ? v.y : v.x; }
 double up_of(Vec3<double> v, SightLine axis) { return axis == SightLine::z ? v.y : v.z; }
 
-/// Of the values of all ranks the one at a fraction of the way from the lowest to the highest.
+/// The value of all ranks at a fraction of the way from the lowest to the highest.
 double quantile(std::vector<double> values, double fraction, Communicator& ranks) {
   auto total = static_cast<std::int64_t>(values.size());
   ranks.all_reduce(&total, 1, Reduction::sum);
@@ -40,7 +93,7 @@ double quantile(std::vector<double> values, double fraction, Communicator& ranks
   return RankedValues(ranks, values).reaching({place + 1}).front();
 }
 
-/// Of the values of all ranks.
+/// The middle of the lowest and highest value of all ranks.
 double middle_of_range(const std::vector<double>& values, Communicator& ranks) {
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double value : values) low = std::min(low, value), high = std::max(high, value);
@@ -49,7 +102,7 @@ double middle_of_range(const std::vector<double>& values, Communicator& ranks) {
   return 0.5 * low + 0.5 * high;
 }
 
-/// Where particles lie in a grid with a margin around the map.
+/// The places of particles on the grid of the map with its margin.
 struct Placing {
   const std::vector<double>&right, &up;
   double right_center, up_center, cells_per_length, half_side;
@@ -57,7 +110,7 @@ struct Placing {
   double y(std::size_t i) const { return half_side - (up[i] - up_center) * cells_per_length; }
 };
 
-/// What stands on the map and its margin of a periodic cube: of each particle the images that are there.
+/// The periodic images of particles on the map and its margin.
 struct PeriodicImages {
   std::vector<double> right, up, mass;
 
@@ -65,7 +118,7 @@ struct PeriodicImages {
                  const Placing& placing, double side) {
     const double reach = placing.half_side / placing.cells_per_length;
     const auto images = [&](double at, double center) {
-      const double first = at - side * std::floor((at - center + reach) / side);  // the lowest that is on it
+      const double first = at - side * std::floor((at - center + reach) / side);  // the lowest image on the map
       std::vector<double> places;
       for (double place = first; place < center + reach; place += side) places.push_back(place);
       return places;
@@ -77,8 +130,8 @@ struct PeriodicImages {
   }
 };
 
-/// Shares out the masses of all ranks over the four nearest cells by area, in whole quanta: the sums are the same in
-/// any order. Particles beyond the grid are left out. Null: each particle is one.
+/// Distributes masses over the four nearest cells by area, in fixed-point units: the sums do not depend on order or
+/// ranks. Particles beyond the grid are left out. Null `mass`: each particle counts 1.
 SquareGrid deposit(const Placing& placing, const std::vector<double>* mass, double quantum, int side,
                    Communicator& ranks) {
   SquareGrid to(side);
@@ -104,14 +157,15 @@ SquareGrid deposit(const Placing& placing, const std::vector<double>* mass, doub
   return to;
 }
 
-/// Blur radii 0, 1, 2, 4, … up to a part of the map.
+/// Blur radii 0, 1, 2, 4, …, up to a part of the map.
 std::vector<int> blur_radii(int pixels) {
   std::vector<int> radii{0};
   for (int radius = 1; radius <= std::max(1, pixels / widest_blur_parts); radius *= 2) radii.push_back(radius);
   return radii;
 }
 
-/// For each cell, the (fractional) place in `radii` at which the Gaussian around it holds the neighbours wanted.
+/// For each cell: the (fractional) index in `radii` at which the Gaussian around it holds the wanted number of
+/// neighbours.
 std::vector<float> smoothing_levels(const SquareGrid& number, const std::vector<int>& radii, int threads) {
   std::vector<float> level(number.cells.size(), -1.0f);
   std::vector<double> finer;
@@ -135,7 +189,7 @@ std::vector<float> smoothing_levels(const SquareGrid& number, const std::vector<
   return level;
 }
 
-/// Splits the mass by level, smooths each level by its radius and adds up.
+/// Splits the mass by level, smooths each level by its radius, and adds.
 SquareGrid smooth_adaptively(const SquareGrid& mass, const std::vector<float>& level, const std::vector<int>& radii,
                              int threads) {
   SquareGrid sum(mass.side);
@@ -155,7 +209,7 @@ SquareGrid smooth_adaptively(const SquareGrid& mass, const std::vector<float>& l
   return sum;
 }
 
-void check(std::int64_t particles, const ProjectionOptions& options) {
+void check_projection(std::int64_t particles, const ProjectionOptions& options) {
   if (particles == 0) throw Error(ErrorKind::input, "picture: there are no particles to show");
   if (!(options.frame.width > 0) || !std::isfinite(options.frame.width))
     throw Error(ErrorKind::input,
@@ -189,7 +243,7 @@ Frame automatic_frame(const Particles& particles, SightLine axis, Communicator& 
 
 namespace {
 
-/// The map of what is placed on its grid, with a margin around it; of all ranks, which have so many particles.
+/// The map of placed particles. `particles`: their number on all ranks.
 Projection map_of(const Placing& placing, const std::vector<double>& mass, const ProjectionOptions& options, int margin,
                   int side, std::int64_t particles, Communicator& ranks) {
   constexpr double most_images = 4;  // of a particle on the grid, in the mean
@@ -226,7 +280,7 @@ Projection map_of(const Placing& placing, const std::vector<double>& mass, const
 Projection project(const Particles& particles, const ProjectionOptions& options, Communicator& ranks) {
   std::int64_t total = particles.size();
   ranks.all_reduce(&total, 1, Reduction::sum);
-  check(total, options);
+  check_projection(total, options);
   const int margin = std::max(8, options.pixels / margin_parts), side = options.pixels + 2 * margin;
   const SightLine axis = options.axis;
   const Placing placing{right_of(particles, axis),
@@ -241,7 +295,7 @@ Projection project(const Particles& particles, const ProjectionOptions& options,
     map = map_of(
         {images.right, images.up, placing.right_center, placing.up_center, placing.cells_per_length, placing.half_side},
         images.mass, options, margin, side, total, ranks);
-    map.shown = std::min(map.shown, total);  // one at the edge may stand at both
+    map.shown = std::min(map.shown, total);  // a particle at the edge may appear at both edges
   } else {
     map = map_of(placing, particles.mass, options, margin, side, total, ranks);
   }

@@ -1,12 +1,39 @@
 #pragma once
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/host_device.hpp"
 #include "picture/drawing.hpp"
-#include "picture/run_log.hpp"
 
+// Plots of a run's logs: energies, momentum, force errors, Lagrangian radii, and the time of each stage. `RunLog` reads
+// a CSV log, also while the run writes it.
+// Each function takes a log and its units and returns a drawing of one or several panels. Markers are drawn only for
+// short logs.
 namespace pergola {
 
-/// What the numbers of a log are in; empty: not known.
+/// A CSV log: named columns of text.
+class PERGOLA_API RunLog {
+ public:
+  /// Reads a line of names and lines with as many fields. Ignores a last line without its end, because a run may be
+  /// writing it. Throws Error(input) with the number of a wrong line.
+  static RunLog read(const std::filesystem::path& path);
+
+  std::size_t rows() const { return rows_; }
+  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& text(std::string_view name) const;
+  /// A column as numbers. Throws Error(input) if one is not a number.
+  std::vector<double> numbers(std::string_view name) const;
+
+ private:
+  std::filesystem::path path_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::string>> columns_;
+  std::size_t rows_ = 0;
+};
+
+/// Units of a log in words; empty if not known.
 struct LogUnits {
   std::string time, energy, momentum;  // momentum: of angular momentum a length more
   std::string potential = {};          // of a plasma's field
@@ -14,17 +41,17 @@ struct LogUnits {
   std::string clock = "time";  // what the time is called
 };
 
-/// From energy.csv: |ΔE/E| against time on a logarithmic axis, and the energies themselves; of a plasma, whose log has
-/// kinetic energies by species, also the energy of the field on a logarithmic axis, where waves grow along lines.
+/// From energy.csv: |ΔE/E| on a logarithmic axis, and the energies. For a plasma (kinetic energies by species) also the
+/// energy of the field on a logarithmic axis, where waves grow along lines.
 PERGOLA_API Drawing plot_energy(const RunLog& energy, const LogUnits& units = {});
 
-/// From energy.csv: how far total momentum and angular momentum have moved from their first values.
+/// From energy.csv: the change of total momentum and angular momentum since the first line.
 PERGOLA_API Drawing plot_momentum(const RunLog& energy, const LogUnits& units = {});
 
-/// From audit.csv: relative force errors against time on a logarithmic axis.
+/// From audit.csv: relative force errors on a logarithmic axis.
 PERGOLA_API Drawing plot_audit(const RunLog& audit, const LogUnits& units = {});
 
-/// From lagrangian.csv: the radii that hold parts of the mass against time, on a logarithmic axis.
+/// From lagrangian.csv: Lagrangian radii on a logarithmic axis.
 PERGOLA_API Drawing plot_radii(const RunLog& radii, const LogUnits& units = {});
 
 /// From profile.csv: seconds per stage, the longest first.

@@ -6,10 +6,13 @@
 #include "device/buffer.hpp"
 #include "particles/shown_particles.hpp"
 
+// Density pictures for the live view, counted on the device of the particles: only the picture leaves the device.
+// Counts are fixed-point units, so that the picture does not depend on threads, ranks or the order of particles.
+// A camera is given as three rows of a matrix: right, up and depth. Positions are read in pieces into device memory;
+// each particle adds its weight to one pixel with an atomic addition of whole numbers.
 namespace pergola {
 
-/// How somebody looks at particles, as a page that draws in perspective knows it: a place is seen at right/depth and
-/// up/depth, which go from −1 to 1 over the picture.
+/// A perspective: a position appears at right/depth and up/depth, which go from −1 to 1 over the picture.
 struct Sight {
   using Row = std::array<double, 4>;  // factors of x, y, z and 1
   Row right{1, 0, 0, 0}, up{0, 1, 0, 0}, depth{0, 0, 0, 1};
@@ -18,18 +21,17 @@ struct Sight {
   bool operator==(const Sight&) const = default;
 };
 
-/// How many particles lie behind each pixel, row 0 at the top, each as often as a pixel at its depth is smaller than
-/// one at the focus: (focus/depth)², so that pixels are densities integrated over the depth. In whole quanta.
+/// For each pixel (row 0 at the top) the particles behind it. A particle counts (focus/depth)², so that pixels are
+/// densities integrated over the depth. In fixed-point units.
 struct PERGOLA_API SeenDensity {
   static constexpr int quanta = 256;  // of a particle at the focus
   int width = 0, height = 0;
   std::vector<std::uint64_t> pixels;
-  /// More particles in the same picture; the first ones where there are no pixels yet.
+  /// Adds particles to the same picture. An empty picture takes the size of `more`.
   void add(const SeenDensity& more);
 };
 
-/// Particle i of a piece, counted where it is seen. Nothing nearer than a hundredth of the focus is, nor what is not a
-/// number.
+/// Finds the pixel of particle i. Particles nearer than a hundredth of the focus do not count, nor does NaN.
 struct CountSeen {
   const double *x = nullptr, *y = nullptr, *z = nullptr;
   Sight sight;
@@ -52,11 +54,10 @@ struct CountSeen {
   }
 };
 
-/// Counts what is seen of particles where they are: nothing but the picture leaves their device. Keeps its memory for
-/// the next picture.
+/// Counts the particles of an output view. Keeps its memory for the next picture.
 class PERGOLA_API SeenCounter {
  public:
-  /// The same numbers for any number of threads and order of the particles.
+  /// The result does not depend on threads or the order of particles.
   SeenDensity count(const ShownParticles& shown, const Sight& sight);
 
  private:
@@ -66,7 +67,7 @@ class PERGOLA_API SeenCounter {
   Buffer<std::uint64_t> pixels_;
 };
 
-/// Present where cuda_built is true: adds n particles to `pixels`. Does not wait.
+/// Adds n particles to `pixels`. Does not wait. Present if cuda_built is true.
 void count_seen_cuda(const Device& device, std::int64_t n, const CountSeen& body, std::uint64_t* pixels);
 
 }  // namespace pergola

@@ -1,4 +1,8 @@
 #include "picture/volume.hpp"
+#include "base/exact_sum.hpp"
+#include "comm/collectives.hpp"
+#include "device/parallel.hpp"
+#include "physics/volume_light.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +10,9 @@
 #include <numeric>
 #include <utility>
 
-#include "base/exact_sum.hpp"
-#include "comm/collectives.hpp"
-#include "device/parallel.hpp"
-#include "physics/volume_light.hpp"
 
+// Tiles of 32 × 32 pixels are the unit of work. Particles in a tile are sorted by distance, equal ones by id, and
+// passed from the farthest to the nearest. Opacity is scaled with an exact sum over all particles in the picture.
 namespace pergola {
 
 namespace {
@@ -19,17 +21,17 @@ constexpr int tile_side = 32;
 constexpr double least_pixels = 0.75;        // radius of the smallest sphere
 constexpr double largest_angle = 1.0 / 3.0;  // sine of the angle under which the largest one is seen
 
-/// A particle as the camera sees it: places with x to the right, y up and z along the line of sight.
+/// A particle in the frame of the camera: x to the right, y up, z along the line of sight.
 struct SeenParticle {
   Vec3<float> place{};
   float inverse_length2 = 0, weight = 0;
   Color color;
   float distance = 0;
-  float x = 0, y = 0, reach = 0;  // on the picture, in pixels; reach < 0: not there
+  float x = 0, y = 0, reach = 0;  // on the picture, in pixels; reach < 0: not seen
   std::uint64_t id = 0;
 };
 
-/// The geometry of a picture: the plane through the target, `distance` away.
+/// The plane through the target, `distance` from the camera.
 struct ViewPlane {
   CameraView view;
   double distance, width;
@@ -42,7 +44,7 @@ struct ViewPlane {
   }
   double per_length() const { return pixels / width; }
 
-  /// The direction through the middle of a pixel.
+  /// The direction of the ray through the middle of a pixel.
   Vec3<float> ray(int x, int y) const {
     const double right = (x + 0.5) / per_length() - width / 2, up = width / 2 - (y + 0.5) / per_length();
     const double size = std::sqrt(right * right + up * up + distance * distance);
@@ -50,6 +52,7 @@ struct ViewPlane {
   }
 };
 
+/// Projects a particle, and limits its size: not below a pixel, not above a third of its distance.
 SeenParticle see(const VolumeParticle& particle, const ViewPlane& plane) {
   SeenParticle seen;
   seen.reach = -1;
@@ -60,7 +63,7 @@ SeenParticle see(const VolumeParticle& particle, const ViewPlane& plane) {
   const double far = std::sqrt(dot(place, place));
   const double pixel = far / plane.distance / plane.per_length();
   const double length = std::min(std::max(particle.length, least_pixels * pixel), largest_angle * far);
-  // The farthest place of the sphere's image from that of its centre is outward.
+  // The farthest point of the sphere's image is on its outer side.
   const double off = std::hypot(at.x, at.y), tilt = std::atan(off / plane.distance), half = std::asin(length / far);
   if (!(tilt + half < 1.5)) return seen;
   seen.reach = static_cast<float>((plane.distance * std::tan(tilt + half) - off) * plane.per_length());
@@ -80,12 +83,12 @@ bool on_picture(const SeenParticle& one, int pixels) {
   return one.reach >= 0 && within(one.x) && within(one.y);
 }
 
-/// The tiles of a picture.
+/// The tiles of a picture, row by row.
 struct Tiles {
-  int row;  // of them
+  int row;  // tiles in a row
   explicit Tiles(int pixels) : row((pixels + tile_side - 1) / tile_side) {}
   int count() const { return row * row; }
-  /// body(tile) for those that a particle reaches into.
+  /// Calls body(tile) for each tile that a particle reaches.
   template <class Body>
   void each_of(const SeenParticle& one, const Body& body) const {
     const auto tile_of = [&](float at) {
@@ -96,8 +99,8 @@ struct Tiles {
   }
 };
 
-/// Tile t is rank t's, and so on round and round. Of several ranks each has its tiles in four turns: a particle that
-/// reaches into tiles of many ranks is on each of them, but not for all of them at a time.
+/// Tiles go to ranks in turn: tile t to rank t modulo `ranks`. With several ranks there are four rounds, to limit
+/// memory: a particle in many tiles is sent once per round to each rank that needs it.
 struct Turn {
   int number, of, rank, ranks;
   static int count(const Communicator& all) { return all.size() > 1 ? 4 : 1; }
@@ -105,11 +108,11 @@ struct Turn {
 
   int rank_of(int tile) const { return tile % ranks; }
   bool has(int tile) const { return tile / ranks % of == number; }
-  /// The k-th tile of this rank in this turn.
+  /// Tile number k of this rank in this round.
   int tile(int k) const { return (k * of + number) * ranks + rank; }
 };
 
-/// Particles that reach into each tile of this rank in this turn, the farthest first.
+/// The particles of each tile of this rank in this round, the farthest first.
 std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenParticle>& seen, int pixels,
                                                         const Turn& turn) {
   std::vector<std::uint32_t> order;
@@ -128,12 +131,12 @@ std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenPa
   return tiles;
 }
 
-/// What reaches into tiles that a rank has in this turn goes there, a piece at a time.
+/// Sends particles to the ranks of the tiles that they reach in this round, in pieces.
 std::vector<SeenParticle> send_to_tiles(const std::vector<SeenParticle>& seen, int pixels, const Turn& turn,
                                         Communicator& ranks) {
   constexpr std::size_t piece = 65536;
   const Tiles all(pixels);
-  std::vector<std::size_t> sent(static_cast<std::size_t>(ranks.size()));  // to a rank: which one was the last
+  std::vector<std::size_t> sent(static_cast<std::size_t>(ranks.size()));  // for each rank: the last particle, plus 1
   const auto each_way = [&](std::size_t i, const auto& body) {
     if (!on_picture(seen[i], pixels)) return;
     all.each_of(seen[i], [&](int tile) {
@@ -222,7 +225,7 @@ class TileRays {
   std::array<std::array<float, 3>, tile_side * tile_side> light_{};
 };
 
-/// The rays of the tiles that this rank has in this turn, through all that reaches into them.
+/// Follows the rays of this rank's tiles in this round.
 void follow_rays(const std::vector<SeenParticle>& seen, const ViewPlane& plane, float opacity, const Turn& turn,
                  int threads, Image& image) {
   const auto lists = sort_into_tiles(seen, plane.pixels, turn);
@@ -237,7 +240,7 @@ void follow_rays(const std::vector<SeenParticle>& seen, const ViewPlane& plane, 
   });
 }
 
-/// All tiles on all ranks.
+/// Gathers all tiles on all ranks.
 void gather_tiles(Image& image, const Tiles& tiles, Communicator& ranks) {
   const auto each_pixel = [&](int rank, const auto& body) {
     for (int t = rank; t < tiles.count(); t += ranks.size()) {

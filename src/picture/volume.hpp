@@ -8,35 +8,36 @@
 #include "picture/camera.hpp"
 #include "picture/image.hpp"
 
+// Volume rendering: one ray through the middle of each pixel. From the farthest particle to the nearest, each lets
+// light through and adds its own (physics/volume_light.hpp), on black. A particle smaller than a pixel is enlarged to
+// one; a particle nearer than three of its lengths is made smaller.
+// The picture is cut into tiles; threads and ranks take whole tiles. So the bits do not depend on their numbers.
 namespace pergola {
 
-/// A smoothed particle that shines and absorbs.
+/// A smoothed particle that emits and absorbs light.
 struct VolumeParticle {
   Vec3<double> place;
-  double length = 0;     // radius of the sphere that it is spread over
-  double weight = 0;     // how much it absorbs, over the others
-  Color color;           // that it has where it is opaque
-  std::uint64_t id = 0;  // of equally far ones the lower is taken for the farther
+  double length = 0;     // radius of its sphere
+  double weight = 0;     // relative absorption
+  Color color;           // of an opaque particle
+  std::uint64_t id = 0;  // of equally distant particles the lower id is farther
 };
 
 struct VolumeOptions {
   Camera camera;
   int pixels = 900;
   int threads = 1;
-  double optical_depth = 1;  // mean over the picture of all that is in it
+  double optical_depth = 1;  // mean over the picture
 };
 
 struct VolumePicture {
   Image image;
   std::int64_t shown = 0;  // particles whose centres are within the frame
-  std::int64_t ahead = 0;  // and those that are in front of the camera
+  std::int64_t ahead = 0;  // particles in front of the camera
 };
 
-/// One ray from the camera through the middle of each pixel: from the farthest particle to the nearest each lets light
-/// through and adds its own (physics/volume_light.hpp), on black. A particle that is smaller than a pixel is spread
-/// over one, and one that is nearer to the camera than three of its lengths is made smaller. The same bits on any
-/// number of threads. Where each rank has a part of the particles all call it together and get the same, the picture of
-/// one that has all: each rank follows the rays of some tiles. Throws Error(input) as CameraView does.
+/// Each rank has a part of the particles. Throws Error(input) as CameraView does. Collective; all ranks get the whole
+/// picture.
 PERGOLA_API VolumePicture render_volume(std::vector<VolumeParticle> particles, const VolumeOptions& options,
                                         Communicator& ranks = *serial_communicator());
 

@@ -1,4 +1,19 @@
 #include "run/run.hpp"
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "config/config.hpp"
+#include "gravity/solver_entry.hpp"
+#include "io/checkpoint_reader.hpp"
+#include "outputs/output.hpp"
+#include "outputs/checkpoint_output.hpp"
+#include "run/rank_report.hpp"
+#include "run/resume.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_record.hpp"
+#include "run/watcher.hpp"
+#include "run/work_curve.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,21 +24,6 @@
 
 #include <fmt/core.h>
 
-#include "base/atomic_file.hpp"
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "comm/agreement.hpp"
-#include "config/output_counts.hpp"
-#include "gravity/solver_entry.hpp"
-#include "io/checkpoint_reader.hpp"
-#include "outputs/output.hpp"
-#include "outputs/run_position.hpp"
-#include "run/rank_report.hpp"
-#include "run/resume.hpp"
-#include "run/run_directory.hpp"
-#include "run/run_record.hpp"
-#include "run/watcher.hpp"
-#include "run/work_curve.hpp"
 
 namespace pergola {
 

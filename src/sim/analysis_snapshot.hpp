@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 #include "io/snapshot.hpp"
 #include "physics/cosmology.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/expected_halos.hpp"
+#include "analysis/mass_function.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "analysis/structure.hpp"
 #include "base/units.hpp"
@@ -14,9 +14,8 @@
 #include "gravity/solver_entry.hpp"
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"
-#include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
 #include "physics/power_spectrum.hpp"
+#include "physics/cosmology.hpp"
 #include "physics/resolution.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/universe_resolution.hpp"

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 

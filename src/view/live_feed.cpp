@@ -9,10 +9,13 @@
 #include <sstream>
 #include <utility>
 
+#include "analysis/force_audit.hpp"
 #include "base/error.hpp"
-#include "view/message.hpp"
+#include "view/messages.hpp"
 #include "view/requests.hpp"
 
+// The mutex guards what both threads use. Encoding happens outside it, on the server's thread, and the result is kept
+// for the next page with the same wish.
 namespace pergola {
 
 using nlohmann::json;
@@ -20,19 +23,19 @@ using nlohmann::json;
 namespace {
 
 constexpr double shortest_between_points = 1.0 / 60;
-constexpr std::size_t most_sights = 4;  // of as many pages; beyond it the oldest waits anew
+constexpr std::size_t most_sights = 4;  // requests beyond this number replace the oldest
 
-/// Samples are of few sizes: each is chosen and kept once.
+/// The few sizes of samples; each sample is chosen once.
 std::int64_t sample_size(std::int64_t most) {
   for (const std::int64_t size : {std::int64_t{10'000}, std::int64_t{100'000}})
     if (most <= size) return size;
   return most_view_points;
 }
 
-/// At most so many of them, evenly spread.
+/// At most `most` points, evenly spaced.
 ViewPoints thinned(const ViewPoints& points, std::int64_t most) {
   ViewPoints some = points;
-  const auto places = spread_places(std::ssize(points.x), most);
+  const auto places = sample_places(std::ssize(points.x), most);
   const auto keep = [&](auto& list) {
     for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[static_cast<std::size_t>(places[k])];
     list.resize(places.size());
@@ -69,7 +72,7 @@ std::string LiveFeed::state() {
   return state.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Of a run whose first step is at hand, or behind it.
+/// The progress after the first step, or just before it.
 void LiveFeed::add_progress(json& state) const {
   state["time"] = time_;
   state["totals"] = {
@@ -189,7 +192,7 @@ bool LiveFeed::picture_wanted() const {
   });
 }
 
-/// A run that begins or ends shows itself unasked: what the pages had last, once more.
+/// At the start and at the end of a run pages get points and pictures without asking: those of their last requests.
 LiveFeed::Wanted LiveFeed::wanted_now() const {
   Wanted wanted;
   const bool asked = wanted_ > 0 || !sights_wanted_.empty();
@@ -229,7 +232,7 @@ void LiveFeed::show(System& system) {
   if (fork) make_fork(system, *fork);
 }
 
-/// The page is no reason to end a run: what goes wrong is said there.
+/// An error here must not end the run; the page shows it.
 void LiveFeed::show_points(System& system, const Wanted& wanted) {
   const auto begin = Clock::now();
   std::shared_ptr<ViewPoints> points;

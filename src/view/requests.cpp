@@ -39,6 +39,7 @@ std::string text(const json& message, const char* name) {
   return found->get<std::string>();
 }
 
+/// The camera and the size of a picture.
 Sight sight_of(const json& message) {
   const std::string camera = text(message, "camera");
   std::istringstream words(camera);
@@ -60,7 +61,7 @@ Sight sight_of(const json& message) {
   return sight;
 }
 
-/// Nesting is refused before the parser follows it: nothing that a page sends has any.
+/// Nested messages are refused before the parser follows them; a page sends none.
 bool is_nested(std::string_view message) {
   return std::count_if(message.begin(), message.end(), [](char c) { return c == '{' || c == '['; }) > 1;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <random>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -15,14 +16,22 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/websocket.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <boost/beast/websocket/stream.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "view/requests.hpp"
 
+// Coroutines on one thread: accept, serve one connection, talk over one WebSocket. Requests are limited in size before
+// they are parsed. Connections beyond the limit are closed, and so are idle ones after 30 seconds.
 namespace pergola {
 
 namespace {
@@ -37,7 +46,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 using Request = http::request<http::string_body>;
-using Socket = websocket::stream<beast::tcp_stream>;
+using Socket = websocket::stream<beast::tcp_stream, false>;  // without compression, which is never negotiated
 
 constexpr int most_connections = 32;
 constexpr seconds patience{30};
@@ -55,6 +64,7 @@ std::string error_text(const std::string& message) {
                                                                       nlohmann::json::error_handler_t::replace);
 }
 
+/// Every answer forbids foreign scripts, frames and caches.
 http::response<http::string_body> answer_to(const Request& request, http::status status, std::string type,
                                             std::string body) {
   http::response<http::string_body> response{status, request.version()};
@@ -74,7 +84,7 @@ http::response<http::string_body> answer_to(const Request& request, http::status
 
 std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
-/// One more WebSocket, for as long as this lives.
+/// Counts an open WebSocket while it lives.
 struct Talk {
   explicit Talk(std::atomic<int>& all) : count(all) { ++count; }
   ~Talk() { --count; }
@@ -85,6 +95,7 @@ struct Talk {
 
 }  // namespace
 
+/// The listening socket, the connections as coroutines, and the thread that runs them.
 struct ViewServer::Parts {
   Parts(ViewFeed& given, const ViewOptions& options)
       : feed(given), address(options.address), token(random_token()), acceptor(context) {
@@ -117,7 +128,7 @@ struct ViewServer::Parts {
       boost::system::error_code error;
       tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(use_awaitable, error));
       if (error || connections >= most_connections) {
-        // Too many files, perhaps: not as fast as the processor can.
+        // Too many open files, perhaps: wait before the next attempt.
         asio::steady_timer pause(context, milliseconds(error ? 100 : 10));
         co_await pause.async_wait(use_awaitable);
         continue;
@@ -127,18 +138,29 @@ struct ViewServer::Parts {
     }
   }
 
-  /// Of one connection. What goes wrong with it ends it, and nothing else.
+  /// Reads into a parser by hand: the composed operations of Beast take long to compile.
+  static asio::awaitable<Request> read_request(beast::tcp_stream& stream, beast::flat_buffer& buffer) {
+    http::request_parser<http::string_body> parser;
+    parser.header_limit(8192);
+    parser.body_limit(0);
+    parser.eager(true);
+    stream.expires_after(patience);
+    for (boost::system::error_code error; !parser.is_done();) {
+      if (buffer.size() == 0 || error == http::error::need_more)
+        buffer.commit(co_await stream.async_read_some(buffer.prepare(8192), use_awaitable));
+      buffer.consume(parser.put(buffer.data(), error));
+      if (error && error != http::error::need_more) throw boost::system::system_error(error);
+    }
+    co_return parser.release();
+  }
+
+  /// Serves one connection. An error ends this connection and nothing else.
   asio::awaitable<void> serve(tcp::socket socket) {
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer;
     bool open = true;
     while (open) {
-      http::request_parser<http::string_body> parser;
-      parser.header_limit(8192);
-      parser.body_limit(0);
-      stream.expires_after(patience);
-      co_await http::async_read(stream, buffer, parser, use_awaitable);
-      const Request request = parser.release();
+      const Request request = co_await read_request(stream, buffer);
       if (websocket::is_upgrade(request) && refusal(request) == http::status::ok) {
         stream.expires_never();
         co_await talk(Socket(std::move(stream)), request);
@@ -146,13 +168,16 @@ struct ViewServer::Parts {
       }
       auto response = answer(request);
       open = response.keep_alive();
-      co_await http::async_write(stream, response, use_awaitable);
+      std::ostringstream text;
+      text << response;
+      const std::string bytes = std::move(text).str();
+      co_await asio::async_write(stream, asio::buffer(bytes), use_awaitable);
     }
     boost::system::error_code ignored;
     stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
   }
 
-  /// ok: it is the page's own, and has the token.
+  /// ok: the request comes from the server's own page and has the token.
   http::status refusal(const Request& request) const {
     const auto host = text_of(request[http::field::host]), origin = text_of(request[http::field::origin]);
     if (!is_own_page(host, origin, address)) return http::status::forbidden;
@@ -211,7 +236,7 @@ struct ViewServer::Parts {
     co_await socket.async_write(asio::buffer(bytes), use_awaitable);
   }
 
-  /// Waits for some time.
+  /// Waits up to the time of the request.
   asio::awaitable<std::shared_ptr<const std::string>> newest(const ViewRequest& asked) {
     const bool picture = asked.kind == ViewRequest::Kind::newest_density;
     const auto end = std::chrono::steady_clock::now() + milliseconds(asked.wait_ms);
@@ -228,7 +253,7 @@ struct ViewServer::Parts {
 
   ViewFeed& feed;
   std::string address, token;
-  std::atomic<int> talks = 0;  // before the context: what it still holds when it ends counts itself out
+  std::atomic<int> talks = 0;  // declared before the context, whose coroutines use it until its end
   asio::io_context context{1};
   tcp::acceptor acceptor;
   int connections = 0;

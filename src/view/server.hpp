@@ -6,25 +6,30 @@
 #include "base/host_device.hpp"
 #include "picture/seen_density.hpp"
 
+// The server of the live view: a page over HTTP, its data over WebSockets. It listens on the loopback unless asked, and
+// answers only requests with its token. One thread serves all connections. It takes the newest data from the feed when
+// a page asks, so that a slow page delays nothing.
+// What always holds: at most 32 connections; an idle one is closed; the token is 128 random bits of the operating
+// system; headers forbid scripts from elsewhere.
 namespace pergola {
 
-/// What a page is shown. Called by the server's thread only.
+/// The data of a page. Called only by the server's thread.
 class PERGOLA_API ViewFeed {
  public:
   virtual ~ViewFeed() = default;
 
-  /// What there is beside the points, as JSON: title, times, logs, report card. See docs/view.md.
+  /// Everything except points, as JSON: title, times, logs, report card. See docs/view.md.
   virtual std::string state() = 0;
-  /// The points of snapshot `number`, at most so many (view/points.hpp). Throws Error where it cannot be read.
+  /// The points of snapshot `number`, at most `most` (view/messages.hpp). Throws Error if it cannot be read.
   virtual std::shared_ptr<const std::string> snapshot(std::int64_t number, std::int64_t most) = 0;
-  /// The newest points of a run that is going on, if they are newer than `serial` (then the number of the new ones is
-  /// in `serial`); null while there are none.
+  /// The newest points of a running simulation, if their number is at least `serial`, which is then set to it. Null if
+  /// there are none yet.
   virtual std::shared_ptr<const std::string> newest(std::int64_t& serial, std::int64_t most) = 0;
-  /// All particles of snapshot `number` as a camera sees them (view/density.hpp). Throws Error where it cannot be read.
+  /// The density of snapshot `number` for a camera (view/messages.hpp). Throws Error if it cannot be read.
   virtual std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) = 0;
-  /// The same of a run that is going on, if it is newer than `serial`; null while there is none for this camera.
+  /// The same for a running simulation, if its number is at least `serial`; null if there is none yet for this camera.
   virtual std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) = 0;
-  /// What a button of the page asks for. Returns a sentence; throws Error(input) where it cannot be.
+  /// A button of the page. Returns a sentence; throws Error(input) if the action is not possible.
   virtual std::string act(const std::string& action, const std::string& argument) = 0;
 };
 
@@ -33,22 +38,20 @@ struct ViewOptions {
   int port = 0;                       // 0: any that is free
 };
 
-/// A page over HTTP, and what it shows over WebSockets, for whoever knows the token. A thread of its own serves all
-/// connections; it takes from the feed what is newest when a page asks, so that a slow or vanished page holds up
-/// nobody.
+/// Serves a page to everyone who knows the token.
 class PERGOLA_API ViewServer {
  public:
-  /// Throws Error(system) where the address or the port is not to be had. The feed outlives the server.
+  /// Throws Error(system) if the address or port is not available. The feed must outlive the server.
   ViewServer(ViewFeed& feed, const ViewOptions& options);
   ~ViewServer();
   ViewServer(const ViewServer&) = delete;
   ViewServer& operator=(const ViewServer&) = delete;
 
   int port() const;
-  /// That are open now. A page has one WebSocket for its points and one for the rest.
+  /// The number of open pages. A page has one WebSocket for its points and one for the rest.
   int pages() const;
   const std::string& token() const;
-  /// For a browser on this machine.
+  /// The address for a browser on this machine.
   std::string url() const;
 
  private:

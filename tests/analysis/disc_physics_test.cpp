@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "analysis/analysis.hpp"
-#include "analysis/rotation.hpp"
+#include "analysis/disc.hpp"
 #include "base/error.hpp"
 #include "base/philox.hpp"
 

@@ -1,4 +1,4 @@
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 
 #include <gtest/gtest.h>
 

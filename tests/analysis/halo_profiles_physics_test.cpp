@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "analysis/analysis.hpp"
-#include "analysis/nfw_fit.hpp"
+#include "analysis/profile.hpp"
 #include "analysis/sampled_halo.hpp"
 #include "base/error.hpp"
 

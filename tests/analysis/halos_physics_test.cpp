@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/group_properties.hpp"
+#include "analysis/groups.hpp"
 #include "analysis/sampled_halo.hpp"
 #include "base/philox.hpp"
 #include "physics/halo.hpp"

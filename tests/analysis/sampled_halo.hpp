@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include "analysis/analysis_input.hpp"
+#include "analysis/analysis.hpp"
 
 namespace pergola {
 

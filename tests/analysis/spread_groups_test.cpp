@@ -1,6 +1,15 @@
 // Groups of particles that are spread over ranks. The references are all pairs, compared one by one, and one rank,
 // which has all particles.
 #include "analysis/spread_groups.hpp"
+#include "analysis/groups.hpp"
+#include "analysis/profiled_places.hpp"
+#include "base/error.hpp"
+#include "base/philox.hpp"
+#include "base/text.hpp"
+#include "comm/communicator.hpp"
+#include "comm/shares.hpp"
+#include "particles/particle_source.hpp"
+#include "test_devices.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -13,15 +22,6 @@
 #include <set>
 #include <string>
 
-#include "analysis/found_groups.hpp"
-#include "analysis/profiled_places.hpp"
-#include "base/error.hpp"
-#include "base/philox.hpp"
-#include "base/text.hpp"
-#include "comm/communicator.hpp"
-#include "comm/shares.hpp"
-#include "particles/particle_source.hpp"
-#include "test_devices.hpp"
 
 namespace pergola {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "io/temporary_directory.hpp"
-#include "picture/markup.hpp"
 
 namespace pergola {
 namespace {

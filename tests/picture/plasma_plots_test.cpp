@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "picture/colormap.hpp"
-#include "picture/map_plot.hpp"
+#include "picture/plot.hpp"
 
 namespace pergola {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "io/temporary_directory.hpp"
-#include "picture/bars.hpp"
 #include "picture/run_plots.hpp"
 
 namespace pergola {

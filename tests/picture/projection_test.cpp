@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
-#include "picture/blur.hpp"
 #include "picture/colormap.hpp"
 #include "picture/render.hpp"
 

@@ -1,4 +1,4 @@
-// What goes over the WebSocket; src/view/points.hpp and src/view/requests.hpp are the other side.
+// What goes over the WebSocket; src/view/messages.hpp and src/view/requests.hpp are the other side.
 export interface Header {
   time: number; time_text: string; number: number; count: number; total: number; axes: string[]; units: string[]; kinds: string[];
   corner: number[]; side: number[]; speed: number[]; box_side: number; maps?: StateMap[]; curves?: StateCurve[];
