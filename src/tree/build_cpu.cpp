@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "device/parallel.hpp"
-#include "tree/split.hpp"
+#include "tree/keys.hpp"
 
 namespace pergola::tree {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tree/keys.hpp"
-#include "tree/softening_digit.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {

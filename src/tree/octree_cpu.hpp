@@ -6,8 +6,8 @@
 #include "device/sort.hpp"
 #include "particles/box.hpp"
 #include "tree/build_cpu.hpp"
+#include "tree/keys.hpp"
 #include "tree/saved_tree.hpp"
-#include "tree/softening_digit.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {

@@ -7,8 +7,8 @@
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 #include "tree/frame_cuda.cuh"
+#include "tree/keys.hpp"
 #include "tree/moments_cuda.cuh"
-#include "tree/split.hpp"
 
 namespace pergola::tree {
 
