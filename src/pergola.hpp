@@ -33,5 +33,4 @@
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
 #include "sim/plasma_system.hpp"
-#include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"

@@ -13,7 +13,7 @@
 #include "config/config.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
-#include "sim/solver_box.hpp"
+#include "sim/open_particles.hpp"
 
 namespace pergola::app {
 

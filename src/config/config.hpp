@@ -100,7 +100,7 @@ struct PERGOLA_API RunConfig {
   TimeOptions time_options() const;
   /// From one time of the run to another: what `..._every` divides.
   double length_between(double from, double to) const;
-  /// Without the solver's box where that is found from the particles; see sim/solver_box.hpp.
+  /// Without the solver's box where that is found from the particles; see sim/open_particles.hpp.
   SolverOptions solver_options() const;
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect]; and
   /// that the energy stays as it is, where neither says how well.

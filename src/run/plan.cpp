@@ -16,7 +16,7 @@
 #include "run/plan_parts.hpp"
 #include "run/plan_sample.hpp"
 #include "sim/gravity_system.hpp"
-#include "sim/solver_box.hpp"
+#include "sim/open_particles.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {

@@ -20,13 +20,11 @@
 #include "particles/shown_particles.hpp"
 #include "particles/shown_source.hpp"
 #include "physics/block_steps.hpp"
-#include "sim/noted_start.hpp"
+#include "sim/gravity_start.hpp"
 #include "sim/open_particles.hpp"
-#include "sim/rank_device.hpp"
-#include "sim/solver_box.hpp"
 #include "sim/spread_view.hpp"
-#include "sim/start_checks.hpp"
-#include "sim/universe_matter.hpp"
+#include "sim/system.hpp"
+#include "sim/system_entry.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {
@@ -440,5 +438,30 @@ GravitySystem::AuditedForces GravitySystem::audited_forces(const std::vector<std
 }
 
 void GravitySystem::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
+
+namespace {
+
+/// A picture is named after what it shows.
+std::string picture_name(const RunConfig& config) {
+  if (config.cosmology) return "universe";
+  if (!config.particles.parts.empty()) return "collision";
+  return config.particles.file.empty() ? config.particles.model : "particles";
+}
+
+std::unique_ptr<System> make_gravity(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                                     StateInput* state) {
+  if (state) return std::make_unique<GravitySystem>(config, *state, std::move(communicator));
+  return std::make_unique<GravitySystem>(config, std::move(communicator));
+}
+
+}  // namespace
+
+SystemEntry gravity_system_entry() {
+  return {.kind = "gravity",
+          .snapshots = "snap_#.hdf5",
+          .picture = picture_name,
+          .starts_from_snapshots = true,
+          .make = make_gravity};
+}
 
 }  // namespace pergola

@@ -1,13 +1,13 @@
 #include "sim/open_particles.hpp"
 
 #include <fmt/core.h>
-
 #include <array>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot_source.hpp"
 #include "models/merge.hpp"
 #include "models/model_source.hpp"
@@ -121,6 +121,26 @@ StartingPoint open_particles(const RunConfig& config, int threads, bool whole, c
   config.require_particles();
   return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole, device, shared)
                                         : open_parts(config, threads, whole);
+}
+
+Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side) {
+  const SolverEntry& entry = solver_entry(config.gravity.solver);
+  if (!entry.find_box) return box_of(config.gravity);
+  try {
+    return entry.find_box(config.gravity, particles, stated_side);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", config.source, error.what()));
+  }
+}
+
+bool box_is_for_all(const SolverOptions& options) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  return entry.box && (entry.cost == StepCost::cells || box_of(options).periodic());
+}
+
+Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side) {
+  HostParticles source(particles);
+  return find_solver_box(config, source, stated_side);
 }
 
 }  // namespace pergola

@@ -1,10 +1,14 @@
 #pragma once
 #include <memory>
+#include <string_view>
 
+#include "base/error.hpp"
 #include "base/host_device.hpp"
 #include "config/config.hpp"
 #include "device/device.hpp"
+#include "particles/box.hpp"
 #include "particles/particle_source.hpp"
+#include "particles/particles.hpp"
 
 namespace pergola {
 
@@ -19,5 +23,25 @@ struct StartingPoint {
 /// DeviceSource::make_shares().
 PERGOLA_API StartingPoint open_particles(const RunConfig& config, int threads, bool whole = false,
                                          const Device* device = nullptr, bool shared = false);
+
+/// The box that the configured solver works in, with all that is left open found from the particles; open space where
+/// it has none. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws Error(input) that names the file
+/// and the key when a periodic box has no side or the box does not hold the particles.
+PERGOLA_API Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side);
+PERGOLA_API Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side);
+
+/// Calls body(). A solver knows the key of what it cannot work with, but not the file: its error gets that too.
+template <class Body>
+void with_file_in_errors(const RunConfig& config, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input || !std::string_view(error.what()).starts_with("gravity.")) throw;
+    throw Error(ErrorKind::input, config.source + ": " + error.what());
+  }
+}
+
+/// Whether all particles are looked at for that, so that they are best kept on the host until they are on the device.
+bool box_is_for_all(const SolverOptions& options);
 
 }  // namespace pergola

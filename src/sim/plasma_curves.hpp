@@ -4,8 +4,6 @@
 
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
-#include "sim/field_layers.hpp"
-#include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
 namespace pergola {

@@ -19,7 +19,8 @@
 #include "plasma/unit_names.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
-#include "sim/rank_device.hpp"
+#include "sim/system.hpp"
+#include "sim/system_entry.hpp"
 
 namespace pergola {
 
@@ -357,6 +358,16 @@ std::string PlasmaSystem::describe() const {
                       {"from", known(growth.from)},       {"until", known(growth.until)}};
   }
   return record.dump();
+}
+
+SystemEntry plasma_system_entry() {
+  return {.kind = "plasma",
+          .snapshots = "plasma_#.h5",
+          .picture = [](const RunConfig&) -> std::string { return "plasma"; },
+          .make = [](const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                     StateInput* state) -> std::unique_ptr<System> {
+            return std::make_unique<PlasmaSystem>(config, state, std::move(communicator));
+          }};
 }
 
 }  // namespace pergola

@@ -5,8 +5,8 @@
 
 #include "domain/rank_rows.hpp"
 #include "plasma/particle_in_cell.hpp"
-#include "sim/field_layers.hpp"
 #include "sim/plasma_diagnostics.hpp"
+#include "sim/state_map.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {

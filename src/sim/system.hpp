@@ -21,7 +21,6 @@
 #include "particles/shown_particles.hpp"
 #include "picture/seen_density.hpp"
 #include "sim/report_card.hpp"
-#include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 #include "time/integrator.hpp"
 
@@ -137,5 +136,8 @@ class PERGOLA_API System {
 /// of several ranks each has all of it to read from.
 PERGOLA_API std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
                                                 StateInput* state = nullptr);
+
+/// The device of a rank of a run. With several ranks and no number given, the GPUs are dealt out in turn.
+Device open_rank_device(const RunConfig& config, const Communicator& communicator);
 
 }  // namespace pergola

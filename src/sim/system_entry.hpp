@@ -18,7 +18,7 @@ struct SystemEntry {
                                   StateInput* state) = nullptr;
 };
 
-// sim/gravity_entry.cpp, sim/plasma_entry.cpp.
+// At the end of sim/gravity_system.cpp and sim/plasma_system.cpp.
 SystemEntry gravity_system_entry();
 SystemEntry plasma_system_entry();
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/state_curve.hpp"
+#include "sim/state_map.hpp"
 
 namespace pergola {
 

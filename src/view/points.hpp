@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/host_device.hpp"
-#include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
 namespace pergola {
