@@ -8,6 +8,7 @@
 
 #include "base/host_device.hpp"
 #include "base/key.hpp"
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "config/plasma_config.hpp"
 #include "gravity/solver.hpp"
@@ -76,7 +77,7 @@ struct PERGOLA_API RunConfig {
     std::int64_t spectrum_every = 0;                // steps; plasma only
     std::int64_t particles_most = 0;                // in a snapshot, of a plasma's of each species; 0: all
     std::int64_t files = 1;                         // of a snapshot
-    std::map<std::string, double> more;  // of keys that registered outputs bring (config/registered_keys.hpp)
+    std::map<std::string, double> more;             // of keys that registered outputs bring (register_number_key())
   } output;
 
   struct Units {
@@ -138,5 +139,25 @@ PERGOLA_API RunConfig with_file_units(RunConfig config);
 
 /// The whole configuration with every default, as TOML that reads back to the same configuration.
 PERGOLA_API std::string config_text(const RunConfig& config);
+
+/// The configuration, after RunConfig::check().
+inline const RunConfig& checked(const RunConfig& config) {
+  config.check();
+  return config;
+}
+
+/// Throws Error(input) where an interval means more than 10^9 outputs between `start` and the end of the run.
+void check_output_counts(const RunConfig& config, double start);
+
+/// A number of [output] that a registered output adds (outputs/output.hpp). Its value is RunConfig::output.more[path].
+struct NumberKey {
+  std::string path;  // "output.NAME"
+  std::string help;
+  Range range;
+  double default_value = 0;
+};
+
+/// Adds a key, before any configuration is read.
+PERGOLA_API void register_number_key(NumberKey key);
 
 }  // namespace pergola

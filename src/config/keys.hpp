@@ -1,8 +1,10 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/key.hpp"
 #include "config/config.hpp"
 #include "config/value.hpp"
 
@@ -25,7 +27,7 @@ ConfigKey external_key();
 /// [[particles.parts]] and [particles.orbit] (config/particle_parts.cpp).
 std::vector<ConfigKey> parts_keys();
 /// What is each right by itself and cannot be had together. `find`: what the file says about a key; null: nothing.
-void check_parts(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+void check_parts(const RunConfig& config, const FindValue& find);
 /// The count and the options of a model with its own where none are given; the constant and the external potentials.
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config);
 /// The model of this name; refuses others with the nearest one.
@@ -48,7 +50,7 @@ std::vector<ConfigKey> analysis_keys();
 bool is_analysis_key(const std::string& path);
 /// Options of analyses that output.analyses does not name, or that are no good together with the others: refused.
 /// `find`: what the file says about a key; null: nothing.
-void check_analyses(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+void check_analyses(const RunConfig& config, const FindValue& find);
 /// [units], and what is each right by itself and cannot be had together (config/units.cpp).
 std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
@@ -61,15 +63,15 @@ ConfigKey redshifts_key();
 ConfigKey power_reference_key();
 /// Defaults of a run with [cosmology] and what is each right by itself and cannot be had together. `find`: what the
 /// file says about a key; null: nothing.
-void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
-/// What cannot be right of it, as far as it is known before the particles are (config/universe_checks.cpp).
-void check_universe_keys(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+void complete_cosmology(RunConfig& config, const FindValue& find);
+/// What cannot be right of it, as far as it is known before the particles are (config/cosmology.cpp).
+void check_universe_keys(const RunConfig& config, const FindValue& find);
 /// Takes over the cosmology of particles.file where there is no [cosmology], before complete_cosmology.
 void inherit_cosmology(RunConfig& config);
 
 /// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
 /// `find`: what the file says about a key; null: nothing.
-void complete_plasma(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+void complete_plasma(RunConfig& config, const FindValue& find);
 
 /// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
 [[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,
@@ -89,5 +91,46 @@ std::int64_t read_integer(const ConfigValue& value, const std::string& path, con
 
 /// Reads expect.NAME: a number or { expected = …, tolerance = … }.
 Expectation read_expectation(const std::string& name, const ConfigValue& value);
+/// "; did you mean NEAR?"; empty without a near name.
+std::string did_you_mean(const std::string& near);
+
+/// The configuration's key for a key of a part. `part` gives the place of the part's options in a RunConfig.
+template <class Options, class Part>
+ConfigKey config_key(const std::string& path, const Key<Options>& key, Part part) {
+  return {path, key.help,
+          [=](RunConfig& config, const ConfigValue& value) {
+            if (const auto problem = key.take(part(config), key_value(value, path))) refuse(value, path, *problem);
+          },
+          [=](const RunConfig& config) { return toml_value(key.value(part(config))); }};
+}
+
+// Keys by the kind of their value. `get` gives the place of the value in a RunConfig.
+
+inline ConfigKey own_key(const Key<RunConfig>& key) {
+  return config_key(
+      key.name, key, [](auto& config) -> auto& { return config; });
+}
+template <class Get>
+ConfigKey real_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
+  return own_key(real_option<RunConfig>(path, comment, range, get));
+}
+template <class Get>
+ConfigKey integer_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
+  return own_key(integer_option<RunConfig>(path, comment, range, get));
+}
+template <class Get>
+ConfigKey flag_key(const std::string& path, const std::string& comment, Get get) {
+  return own_key(flag_option<RunConfig>(path, comment, get));
+}
+template <class Get>
+ConfigKey word_key(const std::string& path, const std::string& comment, const std::vector<std::string>& words,
+                   Get get) {
+  return own_key(word_option<RunConfig>(path, comment, words, get));
+}
+template <class Enum, std::size_t count, class Get>
+ConfigKey choice_key(const std::string& path, const std::string& comment,
+                     const std::array<std::string_view, count>& names, Get get, int first = 0) {
+  return own_key(choice_option<Enum, RunConfig>(path, comment, names, get, first));
+}
 
 }  // namespace pergola

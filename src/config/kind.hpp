@@ -10,9 +10,6 @@
 
 namespace pergola {
 
-/// What a configuration says about a key; null: nothing.
-using FindValue = std::function<const ConfigValue*(const std::string&)>;
-
 /// A kind of system describes what a configuration has for it. Whoever reads, writes, compares or records a
 /// configuration asks the entry of its kind; sim/system_entry.hpp has the rest, how such a system is made and shown.
 struct KindEntry {
@@ -32,10 +29,6 @@ struct KindEntry {
   /// together. `with_steps` false: a force evaluation alone, what [time] asks for does not matter.
   void (*complete)(RunConfig& config, const FindValue& find, bool with_steps) = nullptr;
 };
-
-// config/gravity_kind.cpp, config/plasma_kind.cpp.
-KindEntry gravity_kind();
-KindEntry plasma_kind();
 
 /// All kinds; the first has no table.
 const std::vector<KindEntry>& kind_entries();

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
 #include "config/config.hpp"
-#include "config/key_kinds.hpp"
+#include "config/keys.hpp"
 #include "config/kind.hpp"
 #include "io/snapshot.hpp"
 

@@ -98,6 +98,12 @@ std::string ConfigValue::found() const {
   return get_if<Array>() ? "an array" : "a date";
 }
 
+const ConfigValue* find_in(const ConfigValue::Table& table, const std::string& name) {
+  for (const auto& [key, value] : table)
+    if (key == name) return &value;
+  return nullptr;
+}
+
 ConfigValue parse_toml(std::string_view text, const std::string& source) {
   if (const int line = too_deep(text); line > 0)
     throw Error(ErrorKind::input, fmt::format("{}:{}: expected at most {} levels of tables and arrays, found more",

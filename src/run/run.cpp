@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "config/output_counts.hpp"
+#include "config/config.hpp"
 #include "io/checkpoint_reader.hpp"
 #include "outputs/output.hpp"
 #include "outputs/run_position.hpp"

@@ -1,6 +1,7 @@
 #include "sim/gravity_start.hpp"
 
 #include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -13,7 +13,7 @@
 #include "comm/agreement.hpp"
 #include "comm/one_machine.hpp"
 #include "comm/shares.hpp"
-#include "config/checked.hpp"
+#include "config/config.hpp"
 #include "gravity/solver_entry.hpp"
 #include "particles/device_source.hpp"
 #include "particles/sample.hpp"

@@ -1,6 +1,7 @@
 #include "sim/open_particles.hpp"
 
 #include <fmt/core.h>
+
 #include <array>
 #include <optional>
 #include <utility>

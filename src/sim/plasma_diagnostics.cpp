@@ -1,6 +1,7 @@
 #include "sim/plasma_diagnostics.hpp"
 
 #include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
-#include "config/checked.hpp"
+#include "config/config.hpp"
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"

@@ -1,6 +1,7 @@
 #include "sim/system.hpp"
 
 #include <fmt/core.h>
+
 #include <string>
 
 #include "base/error.hpp"
