@@ -8,8 +8,8 @@
 #include "device/parallel.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/direct_tiles.hpp"
-#include "gravity/for_precision.hpp"
 #include "gravity/pair_laws.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

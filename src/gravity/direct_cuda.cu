@@ -1,5 +1,5 @@
 #include "gravity/direct_solver.cuh"
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

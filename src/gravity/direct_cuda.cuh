@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "device/launch.cuh"
-#include "gravity/softening_table.hpp"
+#include "gravity/direct.hpp"
 #include "gravity/solver.hpp"
 #include "physics/hermite.hpp"
 #include "physics/pair_laws.hpp"

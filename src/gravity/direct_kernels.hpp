@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "base/vec.hpp"
-#include "gravity/softening_table.hpp"
+#include "gravity/direct.hpp"
 #include "gravity/solver.hpp"
 
 // What the inner loops of the direct sum on the CPU work on. They are compiled for several SIMD instruction sets,

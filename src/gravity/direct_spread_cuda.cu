@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gravity/direct_solver.cuh"
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

@@ -1,8 +1,7 @@
-#include "gravity/external_solver.hpp"
+#include "gravity/wrapped_solver.hpp"
 
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 

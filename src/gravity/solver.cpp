@@ -8,10 +8,9 @@
 #include "base/text.hpp"
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
-#include "gravity/external_solver.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
-#include "gravity/user_force_solver.hpp"
+#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 

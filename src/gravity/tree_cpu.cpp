@@ -1,4 +1,4 @@
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets.hpp"
 #include "tree/octree_cpu.hpp"

@@ -1,6 +1,6 @@
 #include "gravity/tree_spread.hpp"
 
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

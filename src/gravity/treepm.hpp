@@ -37,25 +37,24 @@ std::unique_ptr<Solver<Real>> make_spread_treepm_cuda(const SolverOptions& optio
 
 // gravity/treepm_entry.cpp
 const SolverInfo& treepm_info();
-/// In open space the box goes with the sources: every step finds its own, so that the long range has none for several
-/// steps.
+/// In open space every step finds its own box around the sources, so no long range serves several steps.
 const SolverInfo& open_treepm_info();
 struct SolverEntry;
 SolverEntry treepm_entry();
 std::optional<Conflict> treepm_conflict(const SolverOptions& options);
 
-/// The box of the tree and of TreePM: that of the mesh's keys; open space where the boundary is left open and there is
-/// no box. With all that is left open found from the particles and the side that comes with them (0: none): periodic
-/// where there is one and no external potential, which has no images.
+/// The box of the tree and of TreePM, which has the keys of the mesh's box. If the boundary is left open and there is
+/// no box, it is open space. find_tree_box() finds what is left open from the particles and the side that they state
+/// (0: none): periodic if they state one and there is no external potential, which has no images.
 Box& tree_box(SolverOptions& options);
 Box find_tree_box(const SolverOptions& options, ParticleSource& particles, double stated_side);
 
-/// What is set by hand in [gravity.treepm]; 0 and none: chosen by the accuracy.
-/// Whether ranks on GPUs find the long range while they build and walk trees, which takes more memory: by default where
-/// they have it.
+/// Whether ranks on GPUs find the long range while they build and walk trees, which takes more memory. By default they
+/// do if the memory suffices.
 enum class Overlap { where_it_fits, always, never };
 inline constexpr std::array<std::string_view, 3> overlap_names{"auto", "always", "never"};
 
+/// Values that the user sets in [gravity.treepm]. 0 and none: chosen from the accuracy.
 struct TreePmOptions {
   double split = 0, cut_off = 0;  // in cells
   int cells = 0;                  // along the longest side of the box, in open space of the mesh

@@ -1,5 +1,5 @@
 #include "device/parallel.hpp"
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/tree_targets.hpp"
 #include "gravity/treepm_solver.hpp"
 #include "tree/octree_cpu.hpp"

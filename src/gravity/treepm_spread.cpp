@@ -3,8 +3,8 @@
 
 #include "device/arena.hpp"
 #include "device/parallel.hpp"
-#include "gravity/for_precision.hpp"
 #include "gravity/mesh.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/tree_spread.hpp"
 #include "gravity/treepm.hpp"
 

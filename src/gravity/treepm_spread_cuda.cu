@@ -1,6 +1,6 @@
 #include "gravity/treepm_spread_cuda.cuh"
 
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

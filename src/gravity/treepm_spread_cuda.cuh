@@ -16,12 +16,12 @@
 #include "device/launch.cuh"
 #include "gravity/gathered_state.hpp"
 #include "gravity/mesh_beside_cuda.cuh"
-#include "gravity/mesh_in_tree_cuda.cuh"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm.hpp"
+#include "gravity/treepm_cuda.cuh"
 #include "tree/forest_domains_cuda.cuh"
 #include "tree/spread_bounds_cuda.cuh"
 

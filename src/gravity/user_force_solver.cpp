@@ -1,9 +1,7 @@
-#include "gravity/user_force_solver.hpp"
+#include "gravity/wrapped_solver.hpp"
 
 #include <type_traits>
 #include <vector>
-
-#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 

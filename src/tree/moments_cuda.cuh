@@ -2,7 +2,6 @@
 // CUDA only: the upward pass, and the accelerations that the opening test compares with.
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
-#include "tree/missing_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
 #include "tree/walk.hpp"

@@ -3,17 +3,71 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
-#include "tree/common_mass.hpp"
 #include "tree/estimate.hpp"
 #include "tree/gather_points.hpp"
+#include "tree/keys.hpp"
 #include "tree/shape.hpp"
 
 namespace pergola::tree {
+
+void build_cells_cpu(int threads, std::int64_t count, const std::uint64_t* upper, const std::uint64_t* lower,
+                     Cells& cells) {
+  cells.link.assign(1, {0, static_cast<std::uint32_t>(count), 0, 0});
+  cells.parent.assign(1, 0);
+  cells.level_begin.assign({0, 1});
+  grow_cells_cpu(threads, {0}, upper, lower, cells);
+}
+
+void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uint64_t* upper,
+                    const std::uint64_t* lower, Cells& cells) {
+  constexpr std::int64_t chunk = 256;
+  std::vector<Pieces> pieces;
+  while (!from.empty()) {
+    const std::uint32_t end = cells.size();
+    pieces.resize(from.size());
+    parallel_chunks(threads, std::ssize(from), chunk, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const CellLink& link = cells.link[from[at]];
+        pieces[at] = split_cell(link.first, link.count, upper, lower);
+      }
+    });
+    std::uint32_t next = end;
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      CellLink& link = cells.link[from[k]];
+      link.child = next;
+      link.children = static_cast<std::uint32_t>(pieces[k].count);
+      next += link.children;
+    }
+    if (next == end) return;
+    cells.link.resize(next);
+    cells.parent.resize(next);
+    parallel_chunks(threads, std::ssize(from), chunk, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) {
+        const std::uint32_t cell = from[static_cast<std::size_t>(k)];
+        const Pieces& piece = pieces[static_cast<std::size_t>(k)];
+        std::uint32_t begin = cells.link[cell].first;
+        for (int c = 0; c < piece.count; ++c) {
+          const std::uint32_t child = cells.link[cell].child + static_cast<std::uint32_t>(c);
+          cells.link[child] = {begin, piece.end[c] - begin, 0, 0};
+          cells.parent[child] = cell;
+          begin = piece.end[c];
+        }
+      }
+    });
+    cells.level_begin.push_back(next);
+    from.resize(next - end);
+    std::iota(from.begin(), from.end(), end);
+  }
+}
 
 namespace {
 
@@ -340,6 +394,113 @@ TreeView<T> OctreeCpu<T>::view() const {
   return v;
 }
 
+template <class T>
+template <class Real>
+bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening) {
+  if (points.count != count_) return false;
+  if (count_ == 0) return true;
+  const Vec3<double> period = periodic_ ? unit_period(points.box, frame_) : Vec3<double>{0, 0, 0};
+  gather(points, softening);
+  if (periodic_) follow_leaves(period);
+  upward_pass();
+  const CellShape& root = shape_.data()[0];
+  const LeafSurvey now = survey(period);
+  return std::isfinite(root.x + root.y + root.z) && std::isfinite(root.r) && !now.astray &&
+         !has_grown(spread_, now.spread, now.leaves);
+}
+
+/// Of the leaves, in whole numbers: the same in any order.
+template <class T>
+typename OctreeCpu<T>::LeafSurvey OctreeCpu<T>::survey(const Vec3<double>& period) const {
+  std::atomic<std::int64_t> spread = 0, leaves = 0;
+  std::atomic<bool> astray = false;
+  parallel_chunks(device_.threads(), cells_.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    LeafSurvey part;
+    for (std::int64_t c = begin; c < end; ++c) {
+      const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
+      if (link.children > 0 || link.is_elsewhere()) continue;
+      const CellShape& leaf = shape_.data()[c];
+      part.spread += leaf_spread(leaf.r, smallest_scale);
+      ++part.leaves;
+      part.astray = part.astray || (period.x > 0 && is_astray({leaf.x, leaf.y, leaf.z}, period));
+    }
+    spread += part.spread, leaves += part.leaves;
+    if (part.astray) astray = true;
+  });
+  return {spread, leaves, astray};
+}
+
+/// Particles that have left the box stay with their leaf.
+template <class T>
+void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
+  parallel_chunks(device_.threads(), cells_.size(), cell_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
+      if (link.children > 0 || link.is_elsewhere()) continue;
+      const CellShape& leaf = shape_.data()[c];
+      for (std::int64_t k = link.first; k < std::int64_t{link.first} + link.count; ++k) {
+        const Vec3<double> at =
+            image_near({x_.data()[k], y_.data()[k], z_.data()[k]}, {leaf.x, leaf.y, leaf.z}, period);
+        x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
+      }
+    }
+  });
+}
+
+template <class T>
+void OctreeCpu<T>::save(StateBlocks& blocks) const {
+  const std::uint32_t* const values = sort_.values.data();
+  const double* const a = acceleration_.data();
+  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_, {}, 0,
+                  {}};
+  if (has_accelerations_ && count_ > 0) saved.acceleration.assign(a, a + cells_.size());
+  for (std::int64_t c = 0; periodic_ && c < (count_ > 0 ? cells_.size() : 0); ++c) {
+    const CellShape& s = shape_.data()[c];
+    saved.centre.insert(saved.centre.end(), {s.x, s.y, s.z});
+  }
+  saved.save(blocks, tree_kind("cpu", periodic_));
+}
+
+template <class T>
+bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int order, bool periodic) {
+  SavedTree saved;
+  if (!saved.restore(blocks, tree_kind("cpu", periodic), count)) return false;
+  count_ = count;
+  periodic_ = periodic;
+  if (count == 0) return true;
+  expansion_order_ = order;
+  frame_ = saved.frame;
+  spread_ = saved.spread;
+  has_accelerations_ = !saved.acceleration.empty();
+  sort_.values = Buffer<std::uint32_t>(device_, saved.order);
+  acceleration_ = Buffer<double>(device_, saved.acceleration);
+  cells_ = {std::move(saved.link), std::move(saved.parent), std::move(saved.level_begin)};
+  if (periodic) {
+    std::vector<CellShape> shape(cells_.link.size());
+    for (std::size_t c = 0; c < shape.size(); ++c)
+      shape[c].x = saved.centre[3 * c], shape[c].y = saved.centre[3 * c + 1], shape[c].z = saved.centre[3 * c + 2];
+    shape_ = Buffer<CellShape>(device_, shape);
+  }
+  return true;
+}
+
+template <class T>
+void OctreeCpu<T>::put_aside() {
+  aside_ = {count_, expansion_order_,        has_accelerations_,        periodic_,         spread_,
+            frame_, std::move(sort_.values), std::exchange(cells_, {}), std::move(shape_), std::move(acceleration_)};
+  count_ = 0;
+}
+
+template <class T>
+void OctreeCpu<T>::take_up() {
+  count_ = aside_.count, expansion_order_ = aside_.expansion_order;
+  has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
+  spread_ = aside_.spread, frame_ = aside_.frame;
+  sort_.values = std::move(aside_.order), cells_ = std::move(aside_.cells);
+  shape_ = std::move(aside_.shape), acceleration_ = std::move(aside_.acceleration);
+  aside_ = {};
+}
+
 template class OctreeCpu<float>;
 template class OctreeCpu<double>;
 template Frame OctreeCpu<float>::frame_of(const Points<float>&) const;
@@ -362,5 +523,8 @@ template void OctreeCpu<double>::order_points(const Points<double>&, const Softe
 template void OctreeCpu<float>::gather(const Points<float>&, const TreeSoftening&);
 template void OctreeCpu<float>::gather(const Points<double>&, const TreeSoftening&);
 template void OctreeCpu<double>::gather(const Points<double>&, const TreeSoftening&);
+template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&);
+template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&);
+template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);
 
 }  // namespace pergola::tree

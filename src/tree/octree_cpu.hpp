@@ -1,12 +1,14 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "particles/box.hpp"
-#include "tree/build_cpu.hpp"
 #include "tree/keys.hpp"
+#include "tree/octree.hpp"
 #include "tree/saved_tree.hpp"
 #include "tree/walk.hpp"
 
@@ -57,6 +59,22 @@ Frame frame_within(const double (&low)[3], const double (&high)[3], double mass,
 /// more, for 9 to 34 where they are evenly spread.
 inline std::int64_t first_guess_of_cells(std::int64_t n) { return n / 14 + 1024; }
 
+/// Masses are added up in chunks of so many, and the sums of the chunks in their order.
+inline constexpr std::int64_t sum_chunk = 8192;
+
+/// The sum of n equal numbers, as it is found in chunks.
+inline double sum_of_equal(double value, std::int64_t n) {
+  const auto sum_of = [](double one, std::int64_t count) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += one;
+    return sum;
+  };
+  const double whole = sum_of(value, std::min(n, sum_chunk)), last = sum_of(value, n % sum_chunk);
+  double sum = whole;
+  for (std::int64_t begin = sum_chunk; begin < n; begin += sum_chunk) sum += n - begin >= sum_chunk ? whole : last;
+  return sum;
+}
+
 /// Everything that the upward pass reads and writes.
 template <class T>
 struct UpwardPass {
@@ -75,6 +93,17 @@ struct UpwardPass {
 /// Centres, radii and multipoles of the cells begin … end − 1, all on one level; their children are done.
 template <class T>
 void upward(const UpwardPass<T>& pass, int order, std::uint32_t begin, std::uint32_t end);
+
+/// Particles of a leaf as they are stored: from its centre, in the number type of interactions.
+template <class T>
+struct LeafParticles {
+  const T *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
+  std::uint32_t count = 0;
+};
+
+/// The multipoles of a leaf with that scale, in the bits of the upward pass.
+template <class T>
+void leaf_multipoles(int order, const LeafParticles<T>& particles, T scale, T* to);
 
 /// An octree on the CPU: keys, sort, cells, moments. The same bits on any number of threads.
 template <class T>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "tree/build_cpu.hpp"
+#include "tree/octree.hpp"
 
 namespace pergola::tree {
 

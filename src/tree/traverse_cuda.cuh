@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tree/missing_cuda.cuh"
+#include "tree/cells_cuda.cuh"
 #include "tree/roots_cuda.cuh"
 #include "tree/walk_cuda.cuh"
 
