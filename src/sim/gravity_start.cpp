@@ -116,7 +116,7 @@ double median(const std::vector<double>& values, const std::vector<double>& weig
 }
 
 /// About the medians of the coordinates, which no single particle moves.
-double half_mass_radius(const Particles& particles) {
+double radius_about_medians(const Particles& particles) {
   const std::array<const std::vector<double>*, 3> places{&particles.x, &particles.y, &particles.z};
   std::vector<double> square(particles.x.size(), 0);
   for (const auto* values : places) {
@@ -134,7 +134,7 @@ std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& pa
   const Vec3<double>& side = gravity.mesh.box.side;
   const auto& cells = gravity.mesh.cells;
   const double cell = std::max({side.x / cells[0], side.y / cells[1], side.z / cells[2]});
-  const double radius = half_mass_radius(some_of(particles));
+  const double radius = radius_about_medians(some_of(particles));
   // Pulls of a mesh are too weak within about two cells: then half of the mass hardly pulls itself.
   if (radius >= cell) return {};
   return fmt::format(
@@ -145,7 +145,7 @@ std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& pa
 
 namespace {
 
-constexpr const char* block = "made_on";
+constexpr const char* made_on_name = "made_on";
 
 /// Particles that can be made on a device, with a note of whether they were, and how long it took.
 class NotedSource final : public DeviceSource, public PassingSource {
@@ -200,12 +200,12 @@ bool start_noted(Integrator& integrator, ParticleSource& particles, double at, P
 }
 
 void put_made_on(StateSource& to, const std::string& device) {
-  if (!device.empty()) to.put(block, std::vector<char>(device.begin(), device.end()));
+  if (!device.empty()) to.put(made_on_name, std::vector<char>(device.begin(), device.end()));
 }
 
 std::string get_made_on(StateInput& state) {
-  if (!state.has(block)) return {};
-  const auto letters = state.get<char>(block, static_cast<std::int64_t>(state.bytes(block)));
+  if (!state.has(made_on_name)) return {};
+  const auto letters = state.get<char>(made_on_name, static_cast<std::int64_t>(state.bytes(made_on_name)));
   return {letters.begin(), letters.end()};
 }
 
