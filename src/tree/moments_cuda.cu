@@ -14,13 +14,13 @@
 
 namespace pergola::tree {
 
-/// Whether particles are brought into the order of the tree before leaves are made of them: a thread for each waits for
-/// memory once and with many beside it, the warp of a leaf would twice. They lie, as they are given, where their places
-/// about the leaf's centre will.
+/// Whether particles are copied into the order of the tree before the leaves are made. A thread per particle waits for
+/// memory once, with many others; the warp of a leaf would wait twice. The copies lie where the places about the
+/// leaf's centre will.
 template <class T, class Real>
 inline constexpr bool is_fetched = std::is_same_v<T, float>&& std::is_same_v<Real, float>;
 
-inline __global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256)
     fetch_kernel(const std::uint32_t* place, const __grid_constant__ Points<float> points, PlacedMass<float>* to) {
   const std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (k >= points.count) return;
