@@ -88,7 +88,7 @@ struct PERGOLA_API RunConfig {
 
   std::vector<Expectation> expect;
 
-  /// For users of the library; parts of it ask the entry of the kind.
+  /// For users of the library. Code of the library asks the entry of the kind.
   bool is_plasma() const { return kind == "plasma"; }
   /// Precision with "auto" resolved.
   Precision precision() const;
@@ -108,7 +108,7 @@ struct PERGOLA_API RunConfig {
   std::vector<Expectation> expectations() const;
   /// Throws Error(input) when a run under gravity has no particles.model, particles.file or particles.parts.
   void require_particles() const;
-  /// What is built in C++ is checked as a file is: throws Error(input) as parse_config of its config_text would.
+  /// Checks a configuration as a file is checked: throws Error(input) as parse_config of its config_text would.
   void check() const;
 };
 
@@ -125,7 +125,7 @@ PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::
 /// The same from text; particles.file stays as it is written.
 PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
                                    const std::vector<std::string>& sets = {});
-/// The same for a force evaluation alone: what [time] asks of the solver does not matter.
+/// The same for a force evaluation alone: [time] does not matter.
 PERGOLA_API RunConfig parse_force_config(const std::vector<std::string>& sets);
 
 /// The units of a file of particles: taken over where units.system is "auto"; where it names others, Error(input) with

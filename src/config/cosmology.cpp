@@ -127,7 +127,7 @@ void inherit_cosmology(RunConfig& config) {
   try {
     header = inspect_snapshot(config.particles.file).header;
   } catch (const Error&) {
-    return;  // whoever reads the particles says what is wrong with the file
+    return;  // the reader of the particles reports what is wrong with the file
   }
   if (!is_cosmological(header)) return;
   config.inherited_cosmology = true;

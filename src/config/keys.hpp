@@ -1,4 +1,10 @@
 #pragma once
+// The keys of the configuration: how each is read, checked and written.
+//
+// config_keys() lists all keys in the order in which config_text shows them. Each table has a function that makes its
+// keys; keys of solvers, integrators, outputs and analyses come from their entries (base/key.hpp).
+// A key knows its range, its default (in RunConfig) and its help. Errors name file, line, key, what was expected and
+// what was found, and the nearest valid name.
 #include <functional>
 #include <string>
 #include <utility>
@@ -26,7 +32,7 @@ const std::vector<ConfigKey>& config_keys();
 ConfigKey external_key();
 /// [[particles.parts]] and [particles.orbit] (config/particle_parts.cpp).
 std::vector<ConfigKey> parts_keys();
-/// What is each right by itself and cannot be had together. `find`: what the file says about a key; null: nothing.
+/// Refuses parts that are valid alone but not together. `find`: the value of a key in the file; null: none.
 void check_parts(const RunConfig& config, const FindValue& find);
 /// The count and the options of a model with its own where none are given; the constant and the external potentials.
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config);
@@ -48,10 +54,9 @@ ConfigKey analyses_key();
 std::vector<ConfigKey> analysis_keys();
 /// Whether a key is one of these.
 bool is_analysis_key(const std::string& path);
-/// Options of analyses that output.analyses does not name, or that are no good together with the others: refused.
-/// `find`: what the file says about a key; null: nothing.
+/// Refuses options of analyses that output.analyses does not name.
 void check_analyses(const RunConfig& config, const FindValue& find);
-/// [units], and what is each right by itself and cannot be had together (config/units.cpp).
+/// [units], and the conflict between its keys, if there is one (config/units.cpp).
 std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
 /// [cosmology], and the keys that only it has in other tables (config/cosmology.cpp).
@@ -61,16 +66,14 @@ bool is_universe_key(const std::string& path);
 ConfigKey end_redshift_key();
 ConfigKey redshifts_key();
 ConfigKey power_reference_key();
-/// Defaults of a run with [cosmology] and what is each right by itself and cannot be had together. `find`: what the
-/// file says about a key; null: nothing.
+/// Sets defaults of a run with [cosmology], and refuses keys that are valid alone but not together.
 void complete_cosmology(RunConfig& config, const FindValue& find);
-/// What cannot be right of it, as far as it is known before the particles are (config/cosmology.cpp).
+/// Refuses what is known to be wrong before the particles are known.
 void check_universe_keys(const RunConfig& config, const FindValue& find);
 /// Takes over the cosmology of particles.file where there is no [cosmology], before complete_cosmology.
 void inherit_cosmology(RunConfig& config);
 
-/// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
-/// `find`: what the file says about a key; null: nothing.
+/// Sets defaults of a plasma run that depend on other keys, and refuses keys that are valid alone but not together.
 void complete_plasma(RunConfig& config, const FindValue& find);
 
 /// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".

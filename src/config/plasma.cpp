@@ -237,8 +237,9 @@ void read_all_species(RunConfig& config, const ConfigValue& value) {
     config.plasma.species.push_back(read_species((*array)[k], fmt::format("{}[{}]", species_array, k)));
     for (std::size_t other = 0; other < k; ++other)
       if (config.plasma.species[other].name == config.plasma.species[k].name)
-        throw Error(ErrorKind::input, fmt::format("{}: {}[{}].name: \"{}\" is the name of another species",
-                                                  (*array)[k].where(), species_array, k, config.plasma.species[k].name));
+        throw Error(ErrorKind::input,
+                    fmt::format("{}: {}[{}].name: \"{}\" is the name of another species", (*array)[k].where(),
+                                species_array, k, config.plasma.species[k].name));
   }
 }
 
@@ -315,7 +316,8 @@ std::vector<ConfigKey> plasma_keys() {
           [](auto& c) -> auto& { return c.plasma.background; }),
       integer_key(
           "plasma.seed", "of the random numbers", Range::at_least(0), [](auto& c) -> auto& { return c.plasma.seed; }),
-      {species_array, "kinds of particles, each also as a table [[plasma.species]]", read_all_species, all_species_text},
+      {species_array, "kinds of particles, each also as a table [[plasma.species]]", read_all_species,
+       all_species_text},
       wave_mode_key(),
       real_key(
           "plasma.wave.from", "the time that is fitted, and that field_energy is the mean over", Range::at_least(0),

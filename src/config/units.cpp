@@ -156,7 +156,7 @@ RunConfig with_file_units(RunConfig config) {
     try {
       stated = inspect_snapshot(part.file).header.units;
     } catch (const Error&) {
-      continue;  // whoever reads the particles says what is wrong with the file
+      continue;  // the reader of the particles reports what is wrong with the file
     }
     if (!taken_from.empty() && states_units(stated) && !same_units(units_of(*stated), config.unit_system()))
       throw Error(

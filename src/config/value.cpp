@@ -47,11 +47,11 @@ ConfigValue convert(const toml::node& node, const std::string& source) {
   return value;
 }
 
-/// No configuration has more levels; every reader that follows them one by one is safe.
+/// No configuration has more levels, so recursive readers are safe.
 constexpr int deepest_level = 32;
 
 /// The line where `text` goes deeper than that, by brackets or by the dots of a key; 0: nowhere. Quoted text and
-/// comments are passed over, multi-line text as so many quotes.
+/// comments are passed over, multi-line text counts as several quoted texts.
 int too_deep(std::string_view text) {
   int line = 1, brackets = 0, dots = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -30,7 +30,7 @@ struct ConfigValue {
   std::string found() const;
 };
 
-/// What a configuration says about a key; null: nothing.
+/// Finds the value of a key in the file; null: none.
 using FindValue = std::function<const ConfigValue*(const std::string&)>;
 
 /// The value of a name in a table; null: none.

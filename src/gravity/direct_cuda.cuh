@@ -218,7 +218,7 @@ struct ForceTask {
   PERGOLA_HD std::int64_t end(std::int64_t targets) const { return count < 0 ? targets : first + count; }
 };
 
-/// Where one value of the target with number `slot` belongs; null where nobody asked for it.
+/// Where one value of the target with number `slot` belongs; null if it is not wanted.
 template <class Columns, Precision P>
 __device__ __forceinline__ typename SourcePack<P>::Sum* sum_place(const ForceTask<P>& task, const Decomposition& d,
                                                                   std::int64_t slot, int segment, int column) {

@@ -41,9 +41,9 @@ class SmoothedMesh : public Solver<Real> {
   /// its sources, and their numbers in an order in which those near each other in space follow each other; null:
   /// unknown.
   virtual void lend(std::byte* memory, const std::uint32_t* order) = 0;
-  /// On a GPU, for the next evaluate() of accelerations: they are wanted, roughly, at other places too. It asks for
-  /// these when it needs them, all ranks the same: some, or none at all, and says when what is wanted there has been
-  /// queued. With ranks that is before anything comes back for the targets.
+  /// On a GPU, for the next evaluate(): accelerations are wanted at other places too, with less accuracy. The mesh
+  /// calls `places` when it needs these places, and `there` when the work for them has been queued. All ranks give
+  /// places, or none does. With ranks `there` comes before the results of the targets.
   using Places = std::function<std::optional<MeshPlaces<Real>>()>;
   virtual void serve_first(const Places& places, const std::function<void()>& there) = 0;
 };

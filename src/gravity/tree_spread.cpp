@@ -6,7 +6,7 @@ namespace pergola {
 
 namespace {
 
-/// The tree alone, in open space, over particles that are spread over ranks: the forces of one rank, bit for bit.
+/// The tree alone, in open space, over particles distributed over ranks: the forces of one rank, bit for bit.
 template <Precision precision>
 class TreeSpread final : public SpreadTreeSolver<precision> {
  public:

@@ -25,7 +25,7 @@ namespace pergola {
 
 namespace {
 
-/// The tree alone, in open space, over particles that are spread over ranks, on GPUs: the forces of one rank, bit for
+/// The tree alone, in open space, over particles distributed over ranks, on GPUs: the forces of one rank, bit for
 /// bit. Particles go to the rank of their cell, the walk there serves them, and its answers go back.
 template <Precision precision>
 class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>,

@@ -27,7 +27,7 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, const Device& device);
-/// For particles that are spread over ranks; on GPUs in a periodic box.
+/// For particles distributed over ranks; on GPUs in a periodic box.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
                                                  std::shared_ptr<Communicator> ranks);

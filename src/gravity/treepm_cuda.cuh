@@ -10,9 +10,9 @@
 
 namespace pergola {
 
-/// From `memory` on, the arena of a tree with so many cells, which is free between its building and the walk; from null
-/// on: what it takes. `kept`: particles of a rank that the mesh looks for in slabs; `values`: of each axis, for
-/// accelerations that are brought here.
+/// What the mesh puts into the arena of a tree with `cells` cells, which is free between the building and the walk. It
+/// begins at `memory`; with null only its size is found. `kept`: particles of a rank that the mesh looks for in slabs;
+/// `value_count`: accelerations of each axis that are received here.
 template <class State>
 struct MeshInTree {
   std::byte* mesh = nullptr;

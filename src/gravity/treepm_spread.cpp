@@ -16,7 +16,7 @@ constexpr std::int64_t chunk = 8192;
 /// Numbers change a little where particles move to their work: this part more room.
 constexpr std::int64_t spare_part = 16;
 
-/// TreePM over particles that are spread over ranks: the forces of one rank, bit for bit. The mesh
+/// TreePM over particles distributed over ranks: the forces of one rank, bit for bit. The mesh
 /// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
 template <Precision precision>
 class TreePmSpread final : public SpreadTreeSolver<precision> {

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: TreePM over particles that are spread over GPU ranks.
+// CUDA only: TreePM over particles distributed over GPU ranks.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,8 +27,8 @@
 
 namespace pergola {
 
-/// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
-/// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
+/// TreePM over particles distributed over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
+/// rank's particles their long range where they are kept. They go to the rank of their root and as ghosts to those
 /// around it; the walk there serves own particles only, and its answers go back. Where GPUs have the memory, trees are
 /// built and walked beside what the mesh does: in between the estimate of accelerations needs its forces at the centres
 /// of groups. Elsewhere one follows the other, as in one process (gravity/treepm_cuda.cu): the mesh works in the memory

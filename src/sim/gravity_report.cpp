@@ -286,7 +286,7 @@ void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQ
   queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
 }
 
-/// A sample of so many, with masses that make up for the others.
+/// A sample of at most `most` particles, with masses that make up for the others.
 Particles GravitySystem::standing_for_all(std::int64_t most) {
   Particles sample = this->sample(most);
   const double each = static_cast<double>(size()) / static_cast<double>(sample.size());

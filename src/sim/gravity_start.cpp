@@ -91,7 +91,7 @@ void check_shared_step(const RunConfig& config, double start, const char* key, d
 
 namespace {
 
-/// Some thousand particles, in stretches that are spread over all.
+/// Some thousand particles, in ranges from all parts of the input.
 Particles some_of(ParticleSource& particles) {
   constexpr std::int64_t stretches = 64, most = 4096;
   Particles some, piece;

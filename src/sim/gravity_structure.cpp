@@ -1,4 +1,4 @@
-// What a box of the universe is compared with at its end: linear theory, a table of somebody else, halos of Tinker.
+// What a box of the universe is compared with at its end: linear theory, a given table, halos of Tinker.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 /// Fewer say nothing about theory.
 constexpr std::int64_t least_for_structure = 32 * 32 * 32;
 
-/// The waves that the box began with; none where nobody said.
+/// The waves that the box began with; none if they are not known.
 std::optional<ModelWaves> waves_at_start(const RunConfig& config) {
   if (!config.particles.model.empty()) return model_waves(config.particles.model, config.particles.options);
   if (config.inherited_cosmology || !config.cosmology) return std::nullopt;

@@ -15,9 +15,9 @@
 
 namespace pergola {
 
-/// Particles under gravity with their solver and integrator on a device, from a configuration: as a run sees them, and
-/// for users of the library. It owns its parts: any number of systems live in one process. For a run with logs,
-/// snapshots and checkpoints in a directory see run/run.hpp.
+/// Particles under gravity with their solver and integrator on a device, from a configuration. For runs and for users
+/// of the library. It owns its parts, so any number of systems live in one process. run/run.hpp adds a directory with
+/// logs, snapshots and checkpoints.
 class PERGOLA_API GravitySystem : public System {
  public:
   /// With the particles that the configuration names.
@@ -25,10 +25,10 @@ class PERGOLA_API GravitySystem : public System {
   /// With these particles, at `time`; the configuration's [particles] is not looked at.
   GravitySystem(const RunConfig& config, const Particles& particles, double time = 0,
                 std::shared_ptr<Communicator> communicator = serial_communicator());
-  /// With particles that are taken piece by piece; whoever makes the source answers for its values.
+  /// With particles that are read piece by piece. Their values are not checked.
   GravitySystem(const RunConfig& config, ParticleSource& particles, double time = 0,
                 std::shared_ptr<Communicator> communicator = serial_communicator());
-  /// With the state that save() gave, to go on bit-identically.
+  /// From a state of save(), to continue with the same bits.
   GravitySystem(const RunConfig& config, StateInput& state,
                 std::shared_ptr<Communicator> communicator = serial_communicator());
   GravitySystem(const RunConfig& config, const StateBlocks& state,
@@ -101,13 +101,14 @@ class PERGOLA_API GravitySystem : public System {
   /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
   void set_particles(const Particles& particles);
 
-  /// The particles where they live, without a copy, as they are at step_time(); good until the next step. Error(input)
-  /// where the integrator has no such moment (block steps, Hermite, a staggered leapfrog). Reading them changes
-  /// nothing.
+  /// Borrows the particles on their device, without a copy, as they are at step_time(); valid until the next step.
+  /// Error(input) if the integrator has no such moment (block steps, Hermite, a staggered leapfrog). Reading them
+  /// changes nothing.
   LentParticles lend();
-  /// Places or velocities that were lent have been changed: finds the forces anew.
+  /// After lend(): positions or velocities have been changed. Finds the forces again.
   void take_back();
-  /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
+  /// If a reader still holds the borrowed arrays, the system continues with copies. The reader keeps the originals by
+  /// what is returned.
   std::shared_ptr<void> leave_lent();
 
   /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
@@ -169,7 +170,7 @@ class PERGOLA_API GravitySystem : public System {
   void watch(const Energies& energies);
   /// Where each rank keeps its own particles: a call of all ranks.
   LargeWaves find_large_waves() const;
-  /// Whether a universe of so many particles is compared with theory at its end.
+  /// Whether the universe is compared with theory at its end, which depends on the number of particles.
   bool is_compared() const;
   /// Where each rank keeps its own particles: a call of all ranks.
   void take_starting_power();
@@ -184,8 +185,8 @@ class PERGOLA_API GravitySystem : public System {
   /// Halos against theory where there is such a spectrum. Where each rank keeps its own particles: a call of all ranks;
   /// else on rank 0.
   std::vector<Check> halo_checks(const std::function<void(const std::string& part)>& begins);
-  /// What the report card asks for and energies do not tell, by name. Where each rank keeps its own particles: a call
-  /// of all ranks.
+  /// Quantities of the report card that are not energies, by name. If each rank keeps its own particles: a call of all
+  /// ranks.
   std::map<std::string, double> measure_particles();
   /// What few lines of energies leave open in the energy equation.
   double energy_equation_doubt() const;

@@ -16,15 +16,15 @@
 
 namespace pergola {
 
-/// What theory needs of a species, in units of computation.
+/// The numbers of a species for the theory of waves, in units of computation.
 struct PlasmaKind {
   double plasma_frequency_squared = 1;  // q² n/m
   Vec3<double> thermal_speed{0, 0, 0}, drift{0, 0, 0};
 };
 
-/// ω + iγ of the wave with so many wavelengths in the box, in units of computation: of streams the fastest growing one,
-/// of a plasma at rest the Langmuir wave with its damping. NaN where the theory is not this one: a magnetic field, or
-/// streams that do not grow.
+/// ω + iγ of the wave with `mode` wavelengths in the box, in units of computation: for streams the fastest growing
+/// wave, for a plasma at rest the Langmuir wave with its damping. NaN if this theory does not apply: with a magnetic
+/// field, or if streams do not grow.
 PERGOLA_API std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
                                              const std::array<int, 3>& mode);
 

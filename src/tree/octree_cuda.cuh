@@ -45,7 +45,7 @@ struct TreeSpread {
   std::uint32_t astray;  // 1: a leaf has left the periodic box, or particles the cube of their root
 };
 
-/// Of a forest that ranks share: the particles of a rank's roots are its own, and after them come guests, those of the
+/// Of a forest that ranks share: the particles of a rank's roots are its own, and after them come ghosts, those of the
 /// roots around these. All ranks make all calls that are not const together.
 struct ForestShare {
   Communicator* ranks = nullptr;  // null: the tree has all particles
@@ -76,7 +76,7 @@ class OctreeCuda {
   void restore_share(const SavedTree& part, const ForestShare& share);
   /// The first `count` points are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to, std::int64_t count);
-  /// Of a forest that ranks share: adds the work of cells, but for those of guests, to that of the plots of their
+  /// Of a forest that ranks share: adds the work of cells, but for those of ghosts, to that of the plots of their
   /// roots.
   void add_work(const std::uint32_t* work, unsigned long long* by_plot);
   /// As OctreeCpu.

@@ -247,8 +247,8 @@ inline constexpr unsigned pair_warps = 1;
 /// Of leaves that look for images, where the others are not looked through for them.
 inline constexpr std::uint32_t looking_blocks = 2048;
 
-/// Where there are few leaves, so many warps serve one together: leaves at the rim of a small system have all particles
-/// as sources.
+/// If there are few leaves, this number of warps serves one together: leaves at the rim of a small system have all
+/// particles as sources.
 template <class T>
 inline constexpr int pair_team = sizeof(T) == 4 ? 8 : 4;
 
