@@ -1,3 +1,5 @@
+// output.analyses and [output.NAME]: analyses of `pergola analyze` that a run does with every snapshot. Their keys come
+// from the entries of the analyses.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Reading a configuration. Steps: TOML and --set become a list of (path, value), the kind of system is found from the
+// tables, each key reads its value, then the kind sets defaults that depend on other keys and refuses conflicts.
 #include "config/config.hpp"
 
 #include <fmt/format.h>

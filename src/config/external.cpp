@@ -1,3 +1,4 @@
+// gravity.external, an array of tables: static potentials. Kinds and their parameters come from external_kinds().
 #include <fmt/format.h>
 
 #include <algorithm>

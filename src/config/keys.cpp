@@ -1,3 +1,5 @@
+// The list of all keys, with the keys of [run], [gravity], [time] and [output]; the readers of single values; and the
+// configuration as text.
 #include "config/keys.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The two kinds of system, gravity and plasma: which keys they own, what they complete and check.
 #include "config/kind.hpp"
 
 #include <fmt/core.h>

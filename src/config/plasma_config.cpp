@@ -1,3 +1,4 @@
+// [plasma] in units of computation; its defaults that depend on other keys, and the combinations that are refused.
 #include "config/plasma_config.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// [units]: named systems and custom units; and the units that a file of particles states.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// TOML as ConfigValue. The only source that sees the TOML library.
 #include "config/value.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// The direct sum on a GPU: its makers, and the potential energy. gravity/direct_solver.cuh has the solver.
 #include "gravity/direct_solver.cuh"
 #include "gravity/solver.hpp"
 

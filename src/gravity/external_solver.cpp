@@ -1,3 +1,5 @@
+// External potentials that are added to the answers of any solver. Compiled with options for loops
+// (src/CMakeLists.txt).
 #include "gravity/wrapped_solver.hpp"
 
 #include "device/buffer.hpp"

@@ -1,3 +1,5 @@
+// The particle-mesh solver, alone and as the long range of TreePM, on CPU and GPU, for one rank or several; and the
+// unit in which it counts mass.
 #include "gravity/mesh.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// The box of a mesh: what the configuration leaves open is found from the particles.
 #include <fmt/core.h>
 
 #include <algorithm>

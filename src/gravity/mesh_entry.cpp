@@ -1,3 +1,4 @@
+// The entry of the mesh solver: its keys, and which of them conflict.
 #include <fmt/core.h>
 
 #include <algorithm>

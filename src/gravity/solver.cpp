@@ -1,3 +1,5 @@
+// The registry of solvers, how one is made with what is added to its forces, and one evaluation for particles on the
+// host.
 #include "gravity/solver.hpp"
 
 #include <fmt/format.h>

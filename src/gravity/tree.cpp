@@ -1,3 +1,4 @@
+// Opening parameters for the accuracy that a user asks for; and what is said when a force is not a number.
 #include "gravity/tree.hpp"
 
 #include <fmt/core.h>

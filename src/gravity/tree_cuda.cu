@@ -1,3 +1,4 @@
+// The tree alone, in open space, on a GPU.
 #include "gravity/solver.hpp"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"

@@ -1,3 +1,4 @@
+// The entry of the tree: its keys, its box, its energy. In a periodic box it is TreePM.
 #include <algorithm>
 #include <utility>
 

@@ -1,3 +1,4 @@
+// TreePM on a GPU: the mesh works in the memory of the tree, before the walk.
 #include "device/arena.hpp"
 #include "device/launch.cuh"
 #include "gravity/solver.hpp"

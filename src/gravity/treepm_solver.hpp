@@ -1,4 +1,5 @@
 #pragma once
+// TreePM: what it shares on both devices.
 #include <memory>
 #include <optional>
 #include <string>

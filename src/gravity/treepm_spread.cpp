@@ -140,10 +140,10 @@ void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, co
   this->serve(
       targets, want, forces, box, opening,
       [&](const auto& view, const tree::ActiveSet& own, std::uint32_t grain, const tree::Sink& sink) {
-        return tree::begin_short_walk(view, box, opening, own, grain, sink);
+        return tree::begin_walk(view, box, opening, own, grain, sink);
       },
       [&](const auto& view, const tree::ActiveSet& own, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-        tree::short_walk(view, box, opening, own, task, sink);
+        tree::walk(view, box, opening, own, task, sink);
       });
   if (has_mesh_forces_) add_long_range(targets, want, forces);
 }

@@ -1,3 +1,4 @@
+// Forces of the user that are added to the answers of any solver.
 #include "gravity/wrapped_solver.hpp"
 
 #include <type_traits>

@@ -1,3 +1,4 @@
+// The start of a run under gravity: see the header. Each part stands by itself.
 #include "sim/gravity_start.hpp"
 
 #include <fmt/core.h>

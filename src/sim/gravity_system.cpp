@@ -1,3 +1,4 @@
+// GravitySystem: how it is made from a configuration, particles or a saved state; its steps; its state for readers.
 #include "sim/gravity_system.hpp"
 
 #include <fmt/core.h>

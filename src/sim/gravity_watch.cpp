@@ -1,3 +1,5 @@
+// GravitySystem while it runs: remarks about the configuration at the start, and in an expanding universe the equation
+// of energy and the growth of the largest waves.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 

@@ -1,3 +1,4 @@
+// Particles of a configuration: from a model, from a file, or two parts on an orbit.
 #include "sim/open_particles.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,5 @@
+// Waves of a plasma: what is recorded during a run, fits of frequency and growth, and the theory that they are compared
+// with.
 #include "sim/plasma_diagnostics.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,5 @@
+// PlasmaSystem: how it is made, its steps, its files and its report. plasma_spread.cpp has what rank 0 reads of all
+// ranks.
 #include "sim/plasma_system.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// The report card: measured against expected at the end of a run.
 #include "sim/report_card.hpp"
 
 #include <cmath>

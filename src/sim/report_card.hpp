@@ -1,4 +1,5 @@
 #pragma once
+// The report card of a run: what was measured at its end against what was expected.
 #include <cstdint>
 #include <functional>
 #include <optional>

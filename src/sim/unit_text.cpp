@@ -1,3 +1,4 @@
+// Units and times as words, for pictures and tables.
 #include "sim/unit_text.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// The wave number and the halo mass up to which a run of the universe can be trusted.
 #include "sim/universe_resolution.hpp"
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 #pragma once
+// Fields of particles, from the order of memory to the order of the tree.
 #include <cstdint>
 
 #include "device/parallel.hpp"

@@ -1,3 +1,4 @@
+// The upward pass on a GPU: a warp per leaf, then lanes per parent, level by level; and the estimate of accelerations.
 #include "tree/moments_cuda.cuh"
 
 #include <cfloat>

@@ -1,3 +1,5 @@
+// The octree on the CPU: cells, build, upward pass, refresh and checkpoint. tree/moments.cpp has the loops over
+// particles.
 #include "tree/octree_cpu.hpp"
 
 #include <algorithm>
@@ -28,12 +30,12 @@ void build_cells_cpu(int threads, std::int64_t count, const std::uint64_t* upper
 
 void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uint64_t* upper,
                     const std::uint64_t* lower, Cells& cells) {
-  constexpr std::int64_t chunk = 256;
+  constexpr std::int64_t grow_chunk = 256;
   std::vector<Pieces> pieces;
   while (!from.empty()) {
     const std::uint32_t end = cells.size();
     pieces.resize(from.size());
-    parallel_chunks(threads, std::ssize(from), chunk, [&](std::int64_t first, std::int64_t last) {
+    parallel_chunks(threads, std::ssize(from), grow_chunk, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t k = first; k < last; ++k) {
         const auto at = static_cast<std::size_t>(k);
         const CellLink& link = cells.link[from[at]];
@@ -50,7 +52,7 @@ void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uin
     if (next == end) return;
     cells.link.resize(next);
     cells.parent.resize(next);
-    parallel_chunks(threads, std::ssize(from), chunk, [&](std::int64_t first, std::int64_t last) {
+    parallel_chunks(threads, std::ssize(from), grow_chunk, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t k = first; k < last; ++k) {
         const std::uint32_t cell = from[static_cast<std::size_t>(k)];
         const Pieces& piece = pieces[static_cast<std::size_t>(k)];
@@ -71,10 +73,10 @@ void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uin
 
 namespace {
 
-constexpr std::int64_t chunk = 8192, cell_chunk = 64, mass_chunk = 1 << 17;
+constexpr std::int64_t particle_chunk = 8192, upward_chunk = 64, mass_chunk = 1 << 17;
 
 /// So that a tree that grows a little needs no new memory: this part more.
-constexpr std::int64_t spare_part = 8;
+constexpr std::int64_t tree_spare_part = 8;
 
 struct Bounds {
   double low[3], high[3];
@@ -99,7 +101,7 @@ double total_mass(int threads, const Points<Real>& points, const Bounds& all) {
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
-  const std::int64_t spare = n / spare_part;
+  const std::int64_t spare = n / tree_spare_part;
   arena.room(tree.sort_.keys, n, spare), arena.room(tree.sort_.other_keys, n, spare);
   arena.room(tree.sort_.values, n, spare), arena.room(tree.sort_.other_values, n, spare);
 }
@@ -107,7 +109,7 @@ void OctreeCpu<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_for_particles(Self& tree, Arena& arena, std::int64_t n, bool by_particle) {
-  const std::int64_t spare = n / spare_part;
+  const std::int64_t spare = n / tree_spare_part;
   for (auto* buffer : {&tree.x_, &tree.y_, &tree.z_, &tree.mass_}) arena.room(*buffer, n, spare);
   for (auto* buffer : {&tree.rx_, &tree.ry_, &tree.rz_, &tree.rmass_}) arena.room(*buffer, n, spare);
   if (by_particle) arena.room(tree.epsilon2_, n, spare), arena.room(tree.rsoftening_, n, spare);
@@ -116,7 +118,7 @@ void OctreeCpu<T>::room_for_particles(Self& tree, Arena& arena, std::int64_t n, 
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order) {
-  const std::int64_t terms = multipole_stride(order), spare = cells / spare_part;
+  const std::int64_t terms = multipole_stride(order), spare = cells / tree_spare_part;
   arena.room(tree.shape_, cells, spare), arena.room(tree.extent_, cells, spare);
   arena.room(tree.scale_, cells, spare), arena.room(tree.multipole_, cells * terms, spare * terms);
 }
@@ -124,7 +126,7 @@ void OctreeCpu<T>::room_for_cells(Self& tree, Arena& arena, std::int64_t cells, 
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells) {
-  arena.room(tree.acceleration_, cells, cells / spare_part);
+  arena.room(tree.acceleration_, cells, cells / tree_spare_part);
 }
 
 template <class T>
@@ -197,7 +199,7 @@ void OctreeCpu<T>::sort_by_place(const Points<Real>& points, const SofteningDigi
   const std::int64_t n = points.count;
   Arena arena(device_);
   room_to_sort(*this, arena, n);
-  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), n, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       sort_.keys.data()[i] = digit.upper(unit_position(points, frame_, i), digit.of(points.species, i));
       sort_.values.data()[i] = static_cast<std::uint32_t>(i);
@@ -215,7 +217,7 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
   std::atomic<bool> crowded = false;
   constexpr std::int64_t step = leaf_capacity;
   if (n > step)
-    parallel_chunks(device_.threads(), n - step, chunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(device_.threads(), n - step, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         if (keys[i] == keys[i + step]) crowded = true;
     });
@@ -226,7 +228,7 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
   Arena arena(device_);
   room_to_sort(*this, arena, n);
   const auto each = [&](const auto& body) {
-    parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(device_.threads(), n, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) body(i);
     });
   };
@@ -238,7 +240,7 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
     keys[i] = digit.upper(unit_position(points, frame_, values[i]), digit.of(points.species, values[i]));
   });
   sort_by_key_cpu(device_, n, sort_);
-  arena.room(lower_, n, n / spare_part);
+  arena.room(lower_, n, n / tree_spare_part);
   values = sort_.values.data();
   each([&](std::int64_t i) { lower_.data()[i] = digit.lower(unit_position(points, frame_, values[i])); });
   order_by_id(points.id);
@@ -253,7 +255,7 @@ void OctreeCpu<T>::order_by_id(const std::uint64_t* id) {
   const auto same = [=](std::int64_t i, std::int64_t j) {
     return upper[i] == upper[j] && (!lower || lower[i] == lower[j]);
   };
-  parallel_chunks(device_.threads(), count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), count_, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin, last; first < end; first = last) {
       for (last = first + 1; last < count_ && same(first, last);) ++last;
       if (last - first == 1 || (first == begin && first > 0 && same(first, first - 1))) continue;
@@ -342,7 +344,7 @@ template <class T>
 void OctreeCpu<T>::upward_levels(const UpwardPass<T>& pass, std::size_t first_level) {
   for (std::size_t level = cells_.level_begin.size() - 1; level-- > first_level;) {
     const std::uint32_t begin = cells_.level_begin[level], end = cells_.level_begin[level + 1];
-    parallel_chunks(device_.threads(), end - begin, cell_chunk, [&](std::int64_t first, std::int64_t last) {
+    parallel_chunks(device_.threads(), end - begin, upward_chunk, [&](std::int64_t first, std::int64_t last) {
       upward(pass, expansion_order_, begin + static_cast<std::uint32_t>(first),
              begin + static_cast<std::uint32_t>(last));
     });
@@ -360,7 +362,7 @@ void OctreeCpu<T>::set_accelerations(const OfGroup& of_group) {
   const auto is_group = [&](std::uint32_t cell) {
     return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
   };
-  parallel_chunks(device_.threads(), cells, cell_chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), cells, upward_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c)
       if (const auto cell = static_cast<std::uint32_t>(c); is_group(cell)) a[c] = of_group(cell);
   });
@@ -414,7 +416,7 @@ template <class T>
 typename OctreeCpu<T>::LeafSurvey OctreeCpu<T>::survey(const Vec3<double>& period) const {
   std::atomic<std::int64_t> spread = 0, leaves = 0;
   std::atomic<bool> astray = false;
-  parallel_chunks(device_.threads(), cells_.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), cells_.size(), particle_chunk, [&](std::int64_t begin, std::int64_t end) {
     LeafSurvey part;
     for (std::int64_t c = begin; c < end; ++c) {
       const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
@@ -433,7 +435,7 @@ typename OctreeCpu<T>::LeafSurvey OctreeCpu<T>::survey(const Vec3<double>& perio
 /// Particles that have left the box stay with their leaf.
 template <class T>
 void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
-  parallel_chunks(device_.threads(), cells_.size(), cell_chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), cells_.size(), upward_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) {
       const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
       if (link.children > 0 || link.is_elsewhere()) continue;

@@ -1,3 +1,4 @@
+// The octree on a GPU: bounds, keys, sort, and cells level by level, split by all threads at once.
 #include "tree/octree_cuda.cuh"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The octree on a GPU after the particles have moved a little; checkpoints of it.
 #include <algorithm>
 #include <utility>
 

@@ -79,22 +79,14 @@ struct ShortRangeBox : CutOffBox {
 };
 
 /// Serves the cells with more than `grain` particles and returns tasks for the others, in the tree's order. With a
-/// search it only finds what is missing.
-template <class T>
-std::vector<WalkTask<T>> begin_walk(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active,
-                                    std::uint32_t grain, const Sink& sink, const Search& search = {});
+/// search it only finds what is missing. Space: OpenSpace or ShortRangeBox<T>.
+template <class T, class Space>
+std::vector<WalkTask<T>> begin_walk(const TreeView<T>& tree, const Space& space, const Opening& opening,
+                                    const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                    const Search& search = {});
 /// Serves the active particles of a task.
-template <class T>
-void walk(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const WalkTask<T>& task,
-          const Sink& sink, const Search& search = {});
-
-/// The same in a periodic box, with the short-range law.
-template <class T>
-std::vector<WalkTask<T>> begin_short_walk(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening,
-                                          const ActiveSet& active, std::uint32_t grain, const Sink& sink,
-                                          const Search& search = {});
-template <class T>
-void short_walk(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening, const ActiveSet& active,
-                const WalkTask<T>& task, const Sink& sink, const Search& search = {});
+template <class T, class Space>
+void walk(const TreeView<T>& tree, const Space& space, const Opening& opening, const ActiveSet& active,
+          const WalkTask<T>& task, const Sink& sink, const Search& search = {});
 
 }  // namespace pergola::tree

@@ -19,8 +19,6 @@ struct SegmentPool {
   std::uint32_t* next = nullptr;     // per segment: the one that follows
   std::uint32_t segments = 0;
   std::uint32_t* used = nullptr;  // how many were asked for
-
-  static constexpr std::int64_t bytes_per_segment = (segment_size + 1) * 4;
 };
 
 /// A list: `count` cells, the first `room` of them where the target has its place, the rest in a chain of segments.

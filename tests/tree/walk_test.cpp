@@ -20,6 +20,15 @@ namespace {
 /// What a side of a comparison differs by: more than the rounding of an inverse root.
 constexpr double little = 1e-9;
 
+/// All tasks of a walk, in open space without a box.
+void serve(const TreeView<double>& tree, const Opening& opening, const ShortRangeBox<double>* box, const Sink& sink) {
+  const auto in = [&](const auto& space) {
+    for (const auto& task : begin_walk(tree, space, opening, {}, 256, sink)) walk(tree, space, opening, {}, task, sink);
+  };
+  if (box) return in(*box);
+  in(OpenSpace());
+}
+
 void put_nowhere(void*, std::uint32_t, const double (&)[4]) {}
 
 /// A tree of a root with two leaves: a source of 32 particles around (0, 0, 0) and a target of three around (x, 0, 0).
@@ -55,13 +64,7 @@ struct TwoCells {
     const auto counted = [&](const WalkCosts& costs) {
       std::uint64_t work[3] = {};
       const Sink sink{nullptr, &put_nowhere, work, costs};
-      const auto tasks =
-          box ? begin_short_walk(tree, *box, opening, {}, 1000, sink) : begin_walk(tree, opening, {}, 1000, sink);
-      for (const auto& task : tasks)
-        if (box)
-          short_walk(tree, *box, opening, {}, task, sink);
-        else
-          walk(tree, opening, {}, task, sink);
+      serve(tree, opening, box, sink);
       return work[2];
     };
     const std::uint64_t own = 3 * 8;  // pairs of the target's own particles, in packs of at most eight
@@ -223,12 +226,7 @@ Fields walk_fields(const TreeView<double>& tree, const Opening& opening, const S
                     std::copy_n(field, 4, (*static_cast<Fields*>(context))[place].begin());
                   },
                   work, costs};
-  if (box) {
-    for (const auto& task : begin_short_walk(tree, *box, opening, {}, 256, sink))
-      short_walk(tree, *box, opening, {}, task, sink);
-  } else {
-    for (const auto& task : begin_walk(tree, opening, {}, 256, sink)) walk(tree, opening, {}, task, sink);
-  }
+  serve(tree, opening, box, sink);
   return fields;
 }
 
