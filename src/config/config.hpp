@@ -1,4 +1,10 @@
 #pragma once
+// The configuration of a run, and how it is read, checked and written.
+//
+// RunConfig is plain data with defaults. read_config() and parse_config() fill it from TOML; config_text() writes TOML
+// that reads back to the same bits. The keys are in config/keys.hpp; keys of solvers, integrators, models, outputs and
+// analyses are in the entries of these parts.
+// Errors name file, line, key, what was expected, what was found, and the nearest valid name.
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -20,15 +26,14 @@
 
 namespace pergola {
 
-/// The configuration of a run: one struct per TOML table, every member with its default. config/keys.cpp holds the
-/// list of keys with their ranges and comments.
+/// The configuration of a run: one struct per TOML table, every member with its default.
 struct PERGOLA_API RunConfig {
   int version = 1;
   std::string source = "(defaults)";  // file name, for messages
   std::string kind = "gravity";       // of system: a name in kind_entries() (config/kind.hpp), found from the tables
 
   struct Run {
-    double end_time = 1.0;  // the scale factor, where there is [cosmology]
+    double end_time = 1.0;  // with [cosmology] the scale factor
     std::string device = "auto";
     std::string precision = "auto";  // single | mixed | double; auto: the solver's default
     int threads = 0;
@@ -96,7 +101,7 @@ struct PERGOLA_API RunConfig {
   std::optional<std::uint64_t> seed() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
-  /// The universe in the units of the run, where there is one: H₀ is 100 km/s/Mpc in lengths over h, 1 in N-body units.
+  /// The universe in the units of the run, if there is one: H₀ is 100 km/s/Mpc in lengths over h, 1 in N-body units.
   std::optional<physics::Background> background() const;
   TimeOptions time_options() const;
   /// From one time of the run to another: what `..._every` divides.

@@ -129,9 +129,8 @@ SofteningRange softening_range(const Softening& softening) {
   return range;
 }
 
-/// Split length, cut-off and softening of the long range from the first two, which become longer where the softening
-/// asks for it and they were not set by hand: more cells of the same width, which near a lattice is a part of its own.
-/// Returns the least cut-off.
+/// Finds split length, cut-off and softening of the long range. Split length and cut-off become longer, in cells of the
+/// same width, if the softening requires it and the user has not set them. Returns the least cut-off.
 double find_ranges(const SolverOptions& options, const TreePmOptions& given, TreePmParameters& found) {
   const SofteningRange range = softening_range(options.softening);
   double least = range.longest * physics::support(options.softening.kernel);

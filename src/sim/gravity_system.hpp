@@ -70,14 +70,14 @@ class PERGOLA_API GravitySystem : public System {
     particles,  // at time()
     potentials  // and what a snapshot has of potentials: particles_with_potentials()
   };
-  /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), sample(),
-  /// save()) is for rank 0, which does `action` while the others give it what it reads, a piece in memory at a time.
-  /// All ranks call it together; what one throws all throw.
+  /// With several ranks each may keep its own particles only. Rank 0 then does `action`, in which it may make calls
+  /// about all particles (particles(), sample(), save()), while the other ranks give it what it reads, piece by piece.
+  /// All ranks call it; what one throws, all throw.
   void on_root(const std::function<void()>& action, Reading reading) const;
   void on_root(const std::function<void()>& action) override { on_root(action, Reading::particles); }
 
-  /// Advances. At the configuration's end_time all particles take a last step to exactly that time and the system is
-  /// over; at any other time the steps go on unchanged and the state there is predicted from them.
+  /// Advances. At the configuration's end_time all particles take a last step to exactly that time, and the system
+  /// ends. At any other time the state is predicted from the steps, which do not change.
   void run_until(double time);
   bool advance(double limit, const std::function<bool()>& enough) override;
   /// A leapfrog's energies are measured at the first step (block steps: the first that ends for all particles) that is
@@ -98,7 +98,7 @@ class PERGOLA_API GravitySystem : public System {
   /// Where each rank keeps its own particles: a call of all ranks, which all get the same.
   ParticleCensus census() const;
   std::string state_hash() override;
-  /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
+  /// Replaces all particles at time(), by any number of others. Steps are chosen as at a start; counts() continue.
   void set_particles(const Particles& particles);
 
   /// Borrows the particles on their device, without a copy, as they are at step_time(); valid until the next step.

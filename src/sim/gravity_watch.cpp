@@ -131,8 +131,8 @@ void add_file_remarks(const RunConfig& config, const Box& box, std::vector<Remar
 
 }  // namespace
 
-/// A line of energies of an expanding universe: the energy equation goes on, and the largest waves are looked at while
-/// they are linear.
+/// With each line of energies of an expanding universe: advances the energy equation, and measures the largest waves
+/// while they are linear.
 void GravitySystem::watch(const Energies& energies) {
   const double a = time();
   energy_error_ = energy_equation_.add(a, energies.kinetic, energies.potential);
@@ -175,7 +175,7 @@ std::vector<Check> GravitySystem::growth_checks() const {
   return found;
 }
 
-/// None where it is small beside what is asked for, so that the tolerance stays what it is.
+/// 0 if it is small compared with the expected accuracy, so that the tolerance stays the same.
 double GravitySystem::energy_equation_doubt() const {
   const RunConfig& config = this->config();
   if (!config.cosmology) return 0;

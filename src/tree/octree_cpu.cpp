@@ -246,7 +246,7 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
   order_by_id(points.id);
 }
 
-/// Particles that no digit tells apart, in the order of their ids: how they lay in memory does not matter.
+/// Sorts particles with the same keys by their ids, so that their order in memory does not matter.
 template <class T>
 void OctreeCpu<T>::order_by_id(const std::uint64_t* id) {
   if (!id) return;
