@@ -16,16 +16,12 @@ const std::string external_path = "gravity.external";
 const ExternalKindInfo& read_kind(const ConfigValue& where, const ConfigValue::Table& table, const std::string& path) {
   std::vector<std::string> names;
   for (const auto& known : external_kinds()) names.push_back(known.name);
-  const std::string expected = fmt::format("{}", fmt::join(names, ", "));
   const ConfigValue* value = find_in(table, "kind");
   if (!value)
-    throw Error(ErrorKind::input, fmt::format("{}: {}.kind: expected {}, found none", where.where(), path, expected));
-  const auto* word = value->get_if<std::string>();
-  if (!word) refuse(*value, path + ".kind", expected);
-  for (const auto& known : external_kinds())
-    if (known.name == *word) return known;
-  const std::string near = nearest_name(*word, names);
-  refuse(*value, path + ".kind", expected, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}.kind: expected {}, found none", where.where(), path, fmt::join(names, ", ")));
+  const std::string& word = read_word(*value, path + ".kind", names);
+  return external_kinds()[static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin())];
 }
 
 Vec3<double> read_centre(const ConfigValue& value, const std::string& path) {

@@ -84,11 +84,7 @@ ConfigKey softening_kernel_key() {
   }
   return {path, fmt::format("{}", fmt::join(listed, " | ")),
           [=](RunConfig& config, const ConfigValue& value) {
-            const auto* word = value.get_if<std::string>();
-            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
-            if (!word) refuse(value, path, expected);
-            const auto found = std::find(words.begin(), words.end(), *word);
-            if (found == words.end()) refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
+            const auto found = std::find(words.begin(), words.end(), read_word(value, path, words));
             config.gravity.softening.kernel = static_cast<SofteningKernel>(found - words.begin());
           },
           [](const RunConfig& config) { return toml_string(pair_law(config.gravity.softening.kernel).name); }};
@@ -231,6 +227,13 @@ std::string toml_value(const KeyValue& value) {
   std::vector<std::string> numbers;
   for (const double number : std::get<std::vector<double>>(value)) numbers.push_back(to_text(number));
   return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+const std::string& read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words) {
+  const auto* word = value.get_if<std::string>();
+  if (!word || std::count(words.begin(), words.end(), *word) == 0)
+    refuse(value, path, KeyProblem{fmt::format("{}", fmt::join(words, ", ")), words});
+  return *word;
 }
 
 double read_real(const ConfigValue& value, const std::string& path, const Range& range) {

@@ -88,6 +88,9 @@ KeyValue key_value(const ConfigValue& value, const std::string& path);
 /// And back, in TOML.
 std::string toml_value(const KeyValue& value);
 
+/// One of these words; refuses others with the nearest one.
+const std::string& read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words);
+
 /// Numbers for a key; a whole real such as 1e6 is an integer too.
 double read_real(const ConfigValue& value, const std::string& path, const Range& range);
 std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range);

@@ -30,15 +30,6 @@ std::string vector_text(const Vec3<double>& v) {
   return fmt::format("[{}, {}, {}]", to_text(v.x), to_text(v.y), to_text(v.z));
 }
 
-std::string read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words) {
-  const auto* word = value.get_if<std::string>();
-  const std::string expected = fmt::format("{}", fmt::join(words, ", "));
-  if (!word) refuse(value, path, expected);
-  if (std::count(words.begin(), words.end(), *word) == 0)
-    refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
-  return *word;
-}
-
 template <class Enum, std::size_t count>
 Enum read_choice(const ConfigValue& value, const std::string& path, const std::array<std::string_view, count>& names) {
   const std::vector<std::string> words(names.begin(), names.end());
