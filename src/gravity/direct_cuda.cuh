@@ -1,6 +1,10 @@
 #pragma once
-// CUDA only. How the direct sum keeps its sources, how it shares the work out over the device, and how partial sums
-// come together: what gravity/direct_kernel.cuh computes and time/hermite_cuda.cu uses.
+// CUDA only. The direct sum on a GPU: how sources are stored, how the work is shared out over the device, and how
+// partial sums are added up.
+//
+// gravity/direct_kernel.cuh has the kernel, gravity/direct_solver.cuh the solver; time/hermite_cuda.cu uses both. If
+// there are few targets, the sources are split into segments. Segments are always the same for a number of targets, and
+// their sums are added in order, so results do not depend on which block or rank computes them.
 #include <cstdint>
 
 #include "device/launch.cuh"

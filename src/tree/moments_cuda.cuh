@@ -1,5 +1,7 @@
 #pragma once
-// CUDA only: the upward pass, and the accelerations that the opening test compares with.
+// CUDA only: the upward pass (centres, radii and multipoles, from the leaves up), and the estimated accelerations for
+// the opening test. Formulas as on the CPU (tree/shape.hpp, physics/expansion.inl); sums go over lanes in a fixed
+// order.
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"

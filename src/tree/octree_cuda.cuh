@@ -1,7 +1,10 @@
 #pragma once
-// CUDA only: the octree of tree/octree.hpp built on the device, or a forest of them (tree/forest.hpp). The numbering of
-// cells below the roots depends on the order of atomics; nothing that is computed from them does, for lists follow the
-// order of children.
+// CUDA only: the octree of tree/octree.hpp, or a forest of them (tree/forest.hpp), built on the device.
+//
+// build(): (1) bounds and mass, and from them the frame, (2) keys, and a sort by as many digits as needed, (3) cells
+// level by level: every cell of a level is split at once, (4) the upward pass (tree/moments_cuda.cuh). The host waits
+// once, for the numbers of cells. refresh() repeats step 4 with new positions. The numbers of cells below the roots
+// depend on the order of atomics. No result depends on them, because lists follow the order of children.
 #include "base/exact_sum.hpp"
 #include "base/state_source.hpp"
 #include "comm/communicator.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: what a warp, or a team of them, does to sum over the pairs of a leaf's particles within a cut-off radius.
+// CUDA only: the sums over the pairs of a leaf's particles within a cut-off radius, by a warp or a team of warps.
 #include <cuda_pipeline.h>
 
 #include <type_traits>
@@ -12,8 +12,8 @@
 
 namespace pergola::tree {
 
-/// Shared memory of the warps that serve a leaf. Sources are those that were kept and wait to be summed over; a warp
-/// looks at `looks` for each lane at a time.
+/// Shared memory of the warps that serve a leaf. `source`: kept sources that are not summed yet. A warp tests `looks`
+/// sources for each lane at a time.
 template <class T, class Kind, int team>
 struct ShortMemory {
   static constexpr int looks = team > 1 ? near_tile / 32 : 2, room = near_tile + team * looks * 32;

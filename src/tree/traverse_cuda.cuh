@@ -36,8 +36,8 @@ struct TraverseJob {
 /// Finds the cells that act on the targets.
 template <class Space>
 void traverse(const TraverseJob<Space>& job, Stream stream);
-/// Adds the work of each target, by its lists, to work[cell]: whole numbers, in units of a lane that takes the
-/// particles of a near cell.
+/// Adds the work of each target, counted from its lists, to work[cell]. Whole numbers; the unit is one lane that reads
+/// the particles of a near cell.
 void count_work(const WalkTargets& targets, const CellLink* link, const TargetLists* head, std::uint32_t* work,
                 Stream stream);
 /// The work of a particle in a step outside the walk, in these units.
