@@ -146,15 +146,9 @@ ForceResult evaluate_on(Solver<Real>& solver, const Device& device, const Partic
   const Buffer<std::uint64_t> id(device, particles.id);
   Sources<Real> sources;
   sources.count = particles.size();
-  sources.x = x.data();
-  sources.y = y.data();
-  sources.z = z.data();
-  sources.vx = vx.data();
-  sources.vy = vy.data();
-  sources.vz = vz.data();
-  sources.mass = mass.data();
-  sources.species = species.data();
-  sources.id = id.data();
+  sources.x = x.data(), sources.y = y.data(), sources.z = z.data();
+  sources.vx = vx.data(), sources.vy = vy.data(), sources.vz = vz.data();
+  sources.mass = mass.data(), sources.species = species.data(), sources.id = id.data();
 
   const Buffer<std::int64_t> index(device, places);
   Targets targets;
