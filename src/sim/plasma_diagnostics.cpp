@@ -73,7 +73,7 @@ const std::vector<std::string>& PlasmaDiagnostics::file_names() {
 }
 
 bool PlasmaDiagnostics::in_window(double time) const {
-  // A time may lie a rounding error beyond the one that was meant.
+  // A time may be a rounding error too late.
   return time >= wave_.from * (1 - 1e-9) && (wave_.until == 0 || time <= wave_.until * (1 + 1e-9));
 }
 
@@ -117,8 +117,8 @@ double PlasmaDiagnostics::measure(const std::string& name) const {
   return sum / count * units_.energy().file;
 }
 
-/// Curves for waves along an axis from `longest` to the shortest that is kept, below the highest frequency: Langmuir
-/// waves where no magnetic field turns the particles out of the axis and nothing drifts, Bernstein waves across a
+/// Theoretical curves for waves along an axis, from `longest` to the shortest recorded wave, below the highest
+/// frequency. Langmuir waves if there is no drift and no magnetic field across the axis, Bernstein waves across a
 /// field.
 std::vector<SpectrumCurve> PlasmaDiagnostics::theory(int axis, double longest, double highest) const {
   std::vector<WaveSpecies> species;
@@ -205,8 +205,8 @@ std::string PlasmaDiagnostics::spectrum_text(const SpectrumFile& spectrum) const
   return text;
 }
 
-/// The wave with the line that was fitted, 0 outside its window: growth's straight line where it grows, the envelope of
-/// the oscillation where not.
+/// The wave with the fitted line, which is 0 outside its window: a straight line if the wave grows, else the envelope
+/// of the oscillation.
 std::string PlasmaDiagnostics::wave_text() const {
   const WaveSeries window = wave_series();
   const GrowthWindow growth = growth_window();

@@ -28,7 +28,7 @@ namespace pergola {
 
 namespace {
 
-/// Steps between two looks at clocks and signals last about this long.
+/// About the time of the steps between two checks of clocks and signals.
 constexpr double shortest_batch_seconds = 0.02, longest_batch_seconds = 0.1;
 constexpr std::int64_t most_steps_in_batch = 1 << 16;
 
@@ -41,7 +41,7 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
   return all;
 }
 
-/// Of a saved state what PlasmaDiagnostics has put there: not the particles.
+/// The blocks of PlasmaDiagnostics in a saved state, without the particles.
 StateBlocks blocks_of_record(StateInput& state) {
   StateBlocks record;
   for (const std::string& name : state.names()) {
@@ -180,7 +180,7 @@ void PlasmaSystem::write_snapshot(const std::filesystem::path& path, WriteQueue*
   on_root([&] { hand_over_snapshot(path, queue, done); });
 }
 
-/// On rank 0.
+/// On rank 0. Puts the parts of a snapshot into the queue one by one; the last one closes the file.
 void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                       const std::function<void()>& done) {
   auto taken = std::make_shared<PlasmaSnapshot>();
@@ -218,7 +218,7 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   });
 }
 
-/// Of several ranks each has the particles that it gives, particles_->particles() being a call of all.
+/// Each rank hashes the particles that it gives. particles_->particles() is a call of all ranks.
 std::string PlasmaSystem::state_hash() {
   StateHash hash;
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
@@ -227,7 +227,7 @@ std::string PlasmaSystem::state_hash() {
   return hash.text();
 }
 
-/// All particles come to the host to be chosen from, some at a time.
+/// Copies all particles to the host, some at a time, to choose from them.
 Particles PlasmaSystem::sample(std::int64_t most) {
   Particles chosen;
   const double length = units_.length().file, velocity = units_.velocity().file;
