@@ -57,7 +57,7 @@ TEST_P(OctreeCells, FrameHoldsTheParticles) {
   EXPECT_EQ(frame.corner.y, *low_y);
   EXPECT_EQ(frame.corner.z, *low_z);
   EXPECT_EQ(frame.side, std::max({*high_x - *low_x, *high_y - *low_y, *high_z - *low_z}));
-  EXPECT_NEAR(frame.mass, std::accumulate(p.mass.begin(), p.mass.end(), 0.0), 1e-14);
+  EXPECT_NEAR(frame.mass, std::accumulate(p.mass.begin(), p.mass.end(), 0.0), 1e-13);
 }
 
 TEST_P(OctreeCells, EveryParticleIsInOneLeaf) {
@@ -99,7 +99,9 @@ TEST_P(OctreeCells, ChildrenAreOctants) {
     key.push_back(
         upper_key({(p.x[i] - tree.frame.corner.x) / tree.frame.side, (p.y[i] - tree.frame.corner.y) / tree.frame.side,
                    (p.z[i] - tree.frame.corner.z) / tree.frame.side}));
-  EXPECT_TRUE(std::is_sorted(key.begin(), key.end()));
+  // A GPU sorts by 16 of the 21 digits where these suffice.
+  const auto in_order = [](std::uint64_t a, std::uint64_t b) { return a >> 15 < b >> 15; };
+  EXPECT_TRUE(std::is_sorted(key.begin(), key.end(), in_order));
   for (const CellLink& link : tree.link) {
     if (link.children == 0) continue;
     int shift = 3 * (key_levels - 1);  // of the first digit in which the cell's particles differ
