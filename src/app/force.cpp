@@ -5,7 +5,7 @@
 
 #include "analysis/force_audit.hpp"
 #include "app/command.hpp"
-#include "app/wait_line.hpp"
+#include "app/progress.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -14,7 +14,7 @@
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "io/snapshot_formats.hpp"
-#include "sim/solver_box.hpp"
+#include "sim/open_particles.hpp"
 
 namespace pergola::app {
 

@@ -1,10 +1,11 @@
+// output.analyses and [output.NAME]: analyses of `pergola analyze` that a run does with every snapshot. Their keys come
+// from the entries of the analyses.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "analysis/analysis.hpp"
 #include "base/error.hpp"
-#include "config/key_kinds.hpp"
 #include "config/keys.hpp"
 
 namespace pergola {
@@ -77,7 +78,7 @@ bool is_analysis_key(const std::string& path) {
          });
 }
 
-void check_analyses(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find) {
+void check_analyses(const RunConfig& config, const FindValue& find) {
   for (const auto& [name, given] : config.output.analysis_options) {
     const std::string analysis = name.substr(0, name.find('.')), path = "output." + name;
     const auto& named = config.output.analyses;

@@ -1,3 +1,5 @@
+// Reading a configuration. Steps: TOML and --set become a list of (path, value), the kind of system is found from the
+// tables, each key reads its value, then the kind sets defaults that depend on other keys and refuses conflicts.
 #include "config/config.hpp"
 
 #include <fmt/format.h>
@@ -69,8 +71,7 @@ Entry lift(const std::string& path, const ConfigValue& value) {
   return {path, value};
 }
 
-/// Choosing particles another way replaces the file's way: whether one key of [particles], or of a part, does away with
-/// another.
+/// Whether one key of [particles], or of a part, replaces another: --set particles.file replaces the model of the file.
 bool replaces(const std::string& key, const std::string& other) {
   const bool of_orbit = other.starts_with("orbit.");
   if (key == "file") return true;
@@ -78,7 +79,7 @@ bool replaces(const std::string& key, const std::string& other) {
   return key == "model" && (other == "file" || other == "parts" || of_orbit);
 }
 
-/// --set replaces what the file says.
+/// Applies a --set: it replaces entries of the file.
 void apply_set(const Entry& set, std::vector<Entry>& entries) {
   const std::string table = "particles.";
   std::erase_if(entries, [&](const Entry& entry) {
@@ -166,7 +167,7 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   const auto dot = entry.path.rfind('.');
   const std::string table = dot == std::string::npos ? "" : entry.path.substr(0, dot + 1);
   const std::string name = entry.path.substr(table.size());
-  // A name that several tables have is suggested as a key of the run before an option of the model.
+  // If several tables have a similar name, suggest a key of the run before an option of the model.
   const KindEntry& kind = kind_of(config);
   std::vector<std::string> paths;
   for (const auto& key : config_keys())
@@ -211,7 +212,7 @@ void read_particles_entry(const Entry& entry, RunConfig& config) {
                                             entry.path, found));
 }
 
-/// Which particles: known before the other entries are read, because the model decides which options there are.
+/// Reads model or file before the other entries, because the model decides which options exist.
 void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) {
   const Entry* model = find_entry(entries, "particles.model");
   const Entry* file = find_entry(entries, "particles.file");
@@ -224,7 +225,7 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
   if (model) config.particles.model = read_model_name(model->value, "particles.model");
 }
 
-/// The kind of system: the one whose table is there.
+/// The kind of system, found from its table.
 std::string find_kind(const std::vector<Entry>& entries) {
   for (const auto& entry : entries)
     if (const KindEntry* kind = kind_with_table(entry.path)) return kind->name;
@@ -238,7 +239,7 @@ std::string table_of(const std::string& path) {
   return "";
 }
 
-/// Keys that only other kinds of system have.
+/// Refuses keys that only other kinds of system have.
 void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& config) {
   const KindEntry& kind = kind_of(config);
   for (const auto& entry : entries) {
@@ -252,7 +253,7 @@ void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& confi
   }
 }
 
-/// `with_files`: files are there to be looked at, so that their cosmology can be inherited.
+/// `with_files`: files may be read, so that their cosmology is inherited.
 RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true,
                        bool with_files = false) {
   RunConfig config;
@@ -289,7 +290,7 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
   return config;
 }
 
-/// The whole of a file or pipe. A configuration is small: what is not is no configuration.
+/// Reads a file or pipe. What is too large is no configuration.
 std::string read_all(const std::filesystem::path& path) {
   constexpr std::size_t largest = std::size_t{16} << 20;
   const auto fail = [&](int code) {
@@ -311,7 +312,7 @@ std::string read_all(const std::filesystem::path& path) {
   return text;
 }
 
-/// Where a relative file name in the configuration starts from.
+/// The folder that relative file names in the configuration start from.
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   const std::string name = path.string();
   std::error_code ignored;
@@ -320,7 +321,8 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).parent_path();
 }
 
-/// A relative file of particles starts from the configuration's folder, that of --set from the working directory.
+/// Makes a relative file of particles absolute: from the configuration's folder, or for --set from the working
+/// directory.
 void resolve_file(ConfigValue& value, const std::filesystem::path& folder) {
   auto* file = std::get_if<std::string>(&value.data);
   if (!file || file->empty()) return;

@@ -1,4 +1,10 @@
 #pragma once
+// The configuration of a run, and how it is read, checked and written.
+//
+// RunConfig is plain data with defaults. read_config() and parse_config() fill it from TOML; config_text() writes TOML
+// that reads back to the same bits. The keys are in config/keys.hpp; keys of solvers, integrators, models, outputs and
+// analyses are in the entries of these parts.
+// Errors name file, line, key, what was expected, what was found, and the nearest valid name.
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -8,6 +14,7 @@
 
 #include "base/host_device.hpp"
 #include "base/key.hpp"
+#include "base/range.hpp"
 #include "base/units.hpp"
 #include "config/plasma_config.hpp"
 #include "gravity/solver.hpp"
@@ -19,15 +26,14 @@
 
 namespace pergola {
 
-/// The configuration of a run: one struct per TOML table, every member with its default. config/keys.cpp holds the
-/// list of keys with their ranges and comments.
+/// The configuration of a run: one struct per TOML table, every member with its default.
 struct PERGOLA_API RunConfig {
   int version = 1;
   std::string source = "(defaults)";  // file name, for messages
   std::string kind = "gravity";       // of system: a name in kind_entries() (config/kind.hpp), found from the tables
 
   struct Run {
-    double end_time = 1.0;  // the scale factor, where there is [cosmology]
+    double end_time = 1.0;  // with [cosmology] the scale factor
     std::string device = "auto";
     std::string precision = "auto";  // single | mixed | double; auto: the solver's default
     int threads = 0;
@@ -76,7 +82,7 @@ struct PERGOLA_API RunConfig {
     std::int64_t spectrum_every = 0;                // steps; plasma only
     std::int64_t particles_most = 0;                // in a snapshot, of a plasma's of each species; 0: all
     std::int64_t files = 1;                         // of a snapshot
-    std::map<std::string, double> more;  // of keys that registered outputs bring (config/registered_keys.hpp)
+    std::map<std::string, double> more;             // of keys that registered outputs bring (register_number_key())
   } output;
 
   struct Units {
@@ -87,7 +93,7 @@ struct PERGOLA_API RunConfig {
 
   std::vector<Expectation> expect;
 
-  /// For users of the library; parts of it ask the entry of the kind.
+  /// For users of the library. Code of the library asks the entry of the kind.
   bool is_plasma() const { return kind == "plasma"; }
   /// Precision with "auto" resolved.
   Precision precision() const;
@@ -95,19 +101,19 @@ struct PERGOLA_API RunConfig {
   std::optional<std::uint64_t> seed() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
-  /// The universe in the units of the run, where there is one: H₀ is 100 km/s/Mpc in lengths over h, 1 in N-body units.
+  /// The universe in the units of the run, if there is one: H₀ is 100 km/s/Mpc in lengths over h, 1 in N-body units.
   std::optional<physics::Background> background() const;
   TimeOptions time_options() const;
   /// From one time of the run to another: what `..._every` divides.
   double length_between(double from, double to) const;
-  /// Without the solver's box where that is found from the particles; see sim/solver_box.hpp.
+  /// Without the solver's box where that is found from the particles; see sim/open_particles.hpp.
   SolverOptions solver_options() const;
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect]; and
   /// that the energy stays as it is, where neither says how well.
   std::vector<Expectation> expectations() const;
   /// Throws Error(input) when a run under gravity has no particles.model, particles.file or particles.parts.
   void require_particles() const;
-  /// What is built in C++ is checked as a file is: throws Error(input) as parse_config of its config_text would.
+  /// Checks a configuration as a file is checked: throws Error(input) as parse_config of its config_text would.
   void check() const;
 };
 
@@ -124,7 +130,7 @@ PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::
 /// The same from text; particles.file stays as it is written.
 PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
                                    const std::vector<std::string>& sets = {});
-/// The same for a force evaluation alone: what [time] asks of the solver does not matter.
+/// The same for a force evaluation alone: [time] does not matter.
 PERGOLA_API RunConfig parse_force_config(const std::vector<std::string>& sets);
 
 /// The units of a file of particles: taken over where units.system is "auto"; where it names others, Error(input) with
@@ -138,5 +144,25 @@ PERGOLA_API RunConfig with_file_units(RunConfig config);
 
 /// The whole configuration with every default, as TOML that reads back to the same configuration.
 PERGOLA_API std::string config_text(const RunConfig& config);
+
+/// The configuration, after RunConfig::check().
+inline const RunConfig& checked(const RunConfig& config) {
+  config.check();
+  return config;
+}
+
+/// Throws Error(input) where an interval means more than 10^9 outputs between `start` and the end of the run.
+void check_output_counts(const RunConfig& config, double start);
+
+/// A number of [output] that a registered output adds (outputs/output.hpp). Its value is RunConfig::output.more[path].
+struct NumberKey {
+  std::string path;  // "output.NAME"
+  std::string help;
+  Range range;
+  double default_value = 0;
+};
+
+/// Adds a key, before any configuration is read.
+PERGOLA_API void register_number_key(NumberKey key);
 
 }  // namespace pergola

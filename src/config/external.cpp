@@ -1,3 +1,4 @@
+// gravity.external, an array of tables: static potentials. Kinds and their parameters come from external_kinds().
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,27 +11,17 @@ namespace pergola {
 
 namespace {
 
-const std::string key = "gravity.external";
-
-const ConfigValue* find(const ConfigValue::Table& table, const std::string& name) {
-  for (const auto& [entry, value] : table)
-    if (entry == name) return &value;
-  return nullptr;
-}
+const std::string external_path = "gravity.external";
 
 const ExternalKindInfo& read_kind(const ConfigValue& where, const ConfigValue::Table& table, const std::string& path) {
   std::vector<std::string> names;
   for (const auto& known : external_kinds()) names.push_back(known.name);
-  const std::string expected = fmt::format("{}", fmt::join(names, ", "));
-  const ConfigValue* value = find(table, "kind");
+  const ConfigValue* value = find_in(table, "kind");
   if (!value)
-    throw Error(ErrorKind::input, fmt::format("{}: {}.kind: expected {}, found none", where.where(), path, expected));
-  const auto* word = value->get_if<std::string>();
-  if (!word) refuse(*value, path + ".kind", expected);
-  for (const auto& known : external_kinds())
-    if (known.name == *word) return known;
-  const std::string near = nearest_name(*word, names);
-  refuse(*value, path + ".kind", expected, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}.kind: expected {}, found none", where.where(), path, fmt::join(names, ", ")));
+  const std::string& word = read_word(*value, path + ".kind", names);
+  return external_kinds()[static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin())];
 }
 
 Vec3<double> read_centre(const ConfigValue& value, const std::string& path) {
@@ -62,7 +53,7 @@ ExternalPotential read_potential(const ConfigValue& value, const std::string& pa
       if (parameter.name == name) potential.*parameter.member = read_real(entry, path + "." + name, parameter.range);
   }
   for (const auto& parameter : kind.parameters)
-    if (parameter.required && !find(*table, parameter.name))
+    if (parameter.required && !find_in(*table, parameter.name))
       throw Error(ErrorKind::input, fmt::format("{}: {}.{}: expected {}, found none", value.where(), path,
                                                 parameter.name, parameter.range.text()));
   return potential;
@@ -70,10 +61,10 @@ ExternalPotential read_potential(const ConfigValue& value, const std::string& pa
 
 void read_potentials(RunConfig& config, const ConfigValue& value) {
   const auto* array = value.get_if<ConfigValue::Array>();
-  if (!array) refuse(value, key, "an array of tables, each under [[gravity.external]]");
+  if (!array) refuse(value, external_path, "an array of tables, each under [[gravity.external]]");
   config.gravity.external.clear();
   for (std::size_t k = 0; k < array->size(); ++k)
-    config.gravity.external.push_back(read_potential((*array)[k], fmt::format("{}[{}]", key, k)));
+    config.gravity.external.push_back(read_potential((*array)[k], fmt::format("{}[{}]", external_path, k)));
 }
 
 std::string potential_text(const ExternalPotential& potential) {
@@ -94,7 +85,8 @@ std::string potentials_text(const RunConfig& config) {
 }  // namespace
 
 ConfigKey external_key() {
-  return {key, "static potentials, each also as a table [[gravity.external]]", read_potentials, potentials_text};
+  return {external_path, "static potentials, each also as a table [[gravity.external]]", read_potentials,
+          potentials_text};
 }
 
 }  // namespace pergola

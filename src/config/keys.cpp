@@ -1,10 +1,12 @@
+// The list of all keys, with the keys of [run], [gravity], [time] and [output]; the readers of single values; and the
+// configuration as text.
 #include "config/keys.hpp"
 #include "base/text.hpp"
 #include "base/error.hpp"
-#include "config/config.hpp"
 #include "gravity/pair_laws.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/integrator_entry.hpp"
+#include "config/kind.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 
 namespace pergola {
@@ -80,11 +83,7 @@ ConfigKey softening_kernel_key() {
   }
   return {path, fmt::format("{}", fmt::join(listed, " | ")),
           [=](RunConfig& config, const ConfigValue& value) {
-            const auto* word = value.get_if<std::string>();
-            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
-            if (!word) refuse(value, path, expected);
-            const auto found = std::find(words.begin(), words.end(), *word);
-            if (found == words.end()) refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
+            const auto found = std::find(words.begin(), words.end(), read_word(value, path, words));
             config.gravity.softening.kernel = static_cast<SofteningKernel>(found - words.begin());
           },
           [](const RunConfig& config) { return toml_string(pair_law(config.gravity.softening.kernel).name); }};
@@ -232,6 +231,13 @@ std::string toml_value(const KeyValue& value) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
+const std::string& read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words) {
+  const auto* word = value.get_if<std::string>();
+  if (!word || std::count(words.begin(), words.end(), *word) == 0)
+    refuse(value, path, KeyProblem{fmt::format("{}", fmt::join(words, ", ")), words});
+  return *word;
+}
+
 double read_real(const ConfigValue& value, const std::string& path, const Range& range) {
   double number = std::numeric_limits<double>::quiet_NaN();
   if (const auto* real = value.get_if<double>()) number = *real;
@@ -289,9 +295,16 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
 
 namespace {
 
+std::vector<NumberKey>& number_keys() {
+  static std::vector<NumberKey> all{{"output.radii_every",
+                                     "time between lines of lagrangian.csv; 0: none, -1: that of energy.csv",
+                                     Range::at_least(-1), -1}};
+  return all;
+}
+
 std::vector<ConfigKey> registered_keys() {
   std::vector<ConfigKey> keys;
-  for (const NumberKey& key : registered_number_keys())
+  for (const NumberKey& key : number_keys())
     keys.push_back({key.path, key.help,
                     [key](RunConfig& config, const ConfigValue& value) {
                       config.output.more[key.path] = read_real(value, key.path, key.range);
@@ -305,6 +318,8 @@ std::vector<ConfigKey> registered_keys() {
 
 }  // namespace
 
+void register_number_key(NumberKey key) { number_keys().push_back(std::move(key)); }
+
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
@@ -314,6 +329,39 @@ const std::vector<ConfigKey>& config_keys() {
     return keys;
   }();
   return all;
+}
+
+namespace {
+
+std::string expect_text(const std::vector<Expectation>& expect) {
+  if (expect.empty()) return "";
+  std::string text = "\n[expect]\n";
+  for (const auto& e : expect)
+    text +=
+        fmt::format("{} = {{ expected = {}, tolerance = {} }}\n", e.name, to_text(e.expected), to_text(e.tolerance));
+  return text;
+}
+
+}  // namespace
+
+std::string config_text(const RunConfig& config) {
+  const KindEntry& kind = kind_of(config);
+  std::string text, table;
+  for (const auto& key : config_keys()) {
+    if (!key.text || !has_key(kind, key.path) || key.path.starts_with("particles.")) continue;
+    if (is_universe_key(key.path) && !config.cosmology) continue;
+    const std::string value = key.text(config);
+    if (value.empty()) continue;
+    const auto dot = key.path.rfind('.');
+    const std::string key_table = dot == std::string::npos ? "" : key.path.substr(0, dot);
+    if (key_table != table) {
+      if (table == "run" && has_key(kind, "particles.model")) text += particles_text(config);
+      text += fmt::format("\n[{}]\n", key_table);
+      table = key_table;
+    }
+    text += config_line(key.path.substr(dot == std::string::npos ? 0 : dot + 1), value, key.comment);
+  }
+  return text + expect_text(config.expect);
 }
 
 }  // namespace pergola

@@ -1,8 +1,16 @@
 #pragma once
+// The keys of the configuration: how each is read, checked and written.
+//
+// config_keys() lists all keys in the order in which config_text shows them. Each table has a function that makes its
+// keys; keys of solvers, integrators, outputs and analyses come from their entries (base/key.hpp).
+// A key knows its range, its default (in RunConfig) and its help. Errors name file, line, key, what was expected and
+// what was found, and the nearest valid name.
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/key.hpp"
 #include "config/config.hpp"
 #include "config/value.hpp"
 
@@ -24,8 +32,8 @@ const std::vector<ConfigKey>& config_keys();
 ConfigKey external_key();
 /// [[particles.parts]] and [particles.orbit] (config/particle_parts.cpp).
 std::vector<ConfigKey> parts_keys();
-/// What is each right by itself and cannot be had together. `find`: what the file says about a key; null: nothing.
-void check_parts(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+/// Refuses parts that are valid alone but not together. `find`: the value of a key in the file; null: none.
+void check_parts(const RunConfig& config, const FindValue& find);
 /// The count and the options of a model with its own where none are given; the constant and the external potentials.
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config);
 /// The model of this name; refuses others with the nearest one.
@@ -46,10 +54,9 @@ ConfigKey analyses_key();
 std::vector<ConfigKey> analysis_keys();
 /// Whether a key is one of these.
 bool is_analysis_key(const std::string& path);
-/// Options of analyses that output.analyses does not name, or that are no good together with the others: refused.
-/// `find`: what the file says about a key; null: nothing.
-void check_analyses(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
-/// [units], and what is each right by itself and cannot be had together (config/units.cpp).
+/// Refuses options of analyses that output.analyses does not name.
+void check_analyses(const RunConfig& config, const FindValue& find);
+/// [units], and the conflict between its keys, if there is one (config/units.cpp).
 std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
 /// [cosmology], and the keys that only it has in other tables (config/cosmology.cpp).
@@ -59,17 +66,15 @@ bool is_universe_key(const std::string& path);
 ConfigKey end_redshift_key();
 ConfigKey redshifts_key();
 ConfigKey power_reference_key();
-/// Defaults of a run with [cosmology] and what is each right by itself and cannot be had together. `find`: what the
-/// file says about a key; null: nothing.
-void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
-/// What cannot be right of it, as far as it is known before the particles are (config/universe_checks.cpp).
-void check_universe_keys(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+/// Sets defaults of a run with [cosmology], and refuses keys that are valid alone but not together.
+void complete_cosmology(RunConfig& config, const FindValue& find);
+/// Refuses what is known to be wrong before the particles are known.
+void check_universe_keys(const RunConfig& config, const FindValue& find);
 /// Takes over the cosmology of particles.file where there is no [cosmology], before complete_cosmology.
 void inherit_cosmology(RunConfig& config);
 
-/// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
-/// `find`: what the file says about a key; null: nothing.
-void complete_plasma(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+/// Sets defaults of a plasma run that depend on other keys, and refuses keys that are valid alone but not together.
+void complete_plasma(RunConfig& config, const FindValue& find);
 
 /// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
 [[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,
@@ -83,11 +88,55 @@ KeyValue key_value(const ConfigValue& value, const std::string& path);
 /// And back, in TOML.
 std::string toml_value(const KeyValue& value);
 
+/// One of these words; refuses others with the nearest one.
+const std::string& read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words);
+
 /// Numbers for a key; a whole real such as 1e6 is an integer too.
 double read_real(const ConfigValue& value, const std::string& path, const Range& range);
 std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range);
 
 /// Reads expect.NAME: a number or { expected = …, tolerance = … }.
 Expectation read_expectation(const std::string& name, const ConfigValue& value);
+/// "; did you mean NEAR?"; empty without a near name.
+std::string did_you_mean(const std::string& near);
+
+/// The configuration's key for a key of a part. `part` gives the place of the part's options in a RunConfig.
+template <class Options, class Part>
+ConfigKey config_key(const std::string& path, const Key<Options>& key, Part part) {
+  const auto read = [=](RunConfig& config, const ConfigValue& value) {
+    if (const auto problem = key.take(part(config), key_value(value, path))) refuse(value, path, *problem);
+  };
+  if (!key.value) return {path, key.help, read, nullptr};
+  return {path, key.help, read, [=](const RunConfig& config) { return toml_value(key.value(part(config))); }};
+}
+
+// Keys by the kind of their value. `get` gives the place of the value in a RunConfig.
+
+inline ConfigKey own_key(const Key<RunConfig>& key) {
+  return config_key(
+      key.name, key, [](auto& config) -> auto& { return config; });
+}
+template <class Get>
+ConfigKey real_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
+  return own_key(real_option<RunConfig>(path, comment, range, get));
+}
+template <class Get>
+ConfigKey integer_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
+  return own_key(integer_option<RunConfig>(path, comment, range, get));
+}
+template <class Get>
+ConfigKey flag_key(const std::string& path, const std::string& comment, Get get) {
+  return own_key(flag_option<RunConfig>(path, comment, get));
+}
+template <class Get>
+ConfigKey word_key(const std::string& path, const std::string& comment, const std::vector<std::string>& words,
+                   Get get) {
+  return own_key(word_option<RunConfig>(path, comment, words, get));
+}
+template <class Enum, std::size_t count, class Get>
+ConfigKey choice_key(const std::string& path, const std::string& comment,
+                     const std::array<std::string_view, count>& names, Get get, int first = 0) {
+  return own_key(choice_option<Enum, RunConfig>(path, comment, names, get, first));
+}
 
 }  // namespace pergola

@@ -1,4 +1,8 @@
 #pragma once
+// Kinds of system, as the configuration sees them.
+//
+// A kind has an entry here (its table, keys, units, precision, seed, and what is completed and checked) and one in
+// sim/system_entry.hpp (how it is made and shown). Other code asks these entries and never compares names of kinds.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,32 +14,24 @@
 
 namespace pergola {
 
-/// What a configuration says about a key; null: nothing.
-using FindValue = std::function<const ConfigValue*(const std::string&)>;
-
-/// A kind of system describes what a configuration has for it. Whoever reads, writes, compares or records a
-/// configuration asks the entry of its kind; sim/system_entry.hpp has the rest, how such a system is made and shown.
+/// What a configuration has for a kind of system.
 struct KindEntry {
   std::string name;
-  std::string table;  // a configuration with this table is of this kind; empty: the kind of one without any of them
-  /// Keys that only kinds which say so have; all others belong to every kind.
+  std::string table;  // a configuration with this table is of this kind; empty: the kind without a table
+  /// Whether a key belongs to this kind. Keys that no kind owns belong to all.
   bool (*owns)(const std::string& path) = nullptr;
-  /// Why a key of other kinds cannot stand in a configuration of this one; null: their table is missing.
+  /// The reason why a key of another kind is refused; null: its table is missing.
   std::string (*refusal)(const std::string& path) = nullptr;
-  /// What units.system may say.
+  /// The values of units.system.
   std::vector<std::string> (*unit_systems)() = nullptr;
   /// With "auto" resolved.
   Precision (*precision)(const RunConfig& config) = nullptr;
   /// Of the random numbers that the particles are drawn with; none: they are not drawn.
   std::optional<std::uint64_t> (*seed)(const RunConfig& config) = nullptr;
-  /// When all keys are read: defaults that depend on other keys, and what is each right by itself and cannot be had
-  /// together. `with_steps` false: a force evaluation alone, what [time] asks for does not matter.
+  /// After all keys are read: sets defaults that depend on other keys, and refuses values that are valid alone but not
+  /// together. `with_steps` false: a force evaluation alone, [time] does not matter.
   void (*complete)(RunConfig& config, const FindValue& find, bool with_steps) = nullptr;
 };
-
-// config/gravity_kind.cpp, config/plasma_kind.cpp.
-KindEntry gravity_kind();
-KindEntry plasma_kind();
 
 /// All kinds; the first has no table.
 const std::vector<KindEntry>& kind_entries();

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "config/key_kinds.hpp"
 #include "config/keys.hpp"
 #include "config/kind.hpp"
 #include "config/value.hpp"
@@ -20,12 +19,6 @@ std::string model_value_text(const ModelValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* number = std::get_if<double>(&value)) return to_text(*number);
   return toml_string(std::get<std::string>(value));
-}
-
-const ConfigValue* find_in(const ConfigValue::Table& table, const std::string& name) {
-  for (const auto& [key, value] : table)
-    if (key == name) return &value;
-  return nullptr;
 }
 
 RunConfig::ParticlesPart read_part(const ConfigValue& value, const std::string& path) {

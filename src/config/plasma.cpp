@@ -6,13 +6,13 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "config/key_kinds.hpp"
+#include "config/keys.hpp"
 
 namespace pergola {
 
 namespace {
 
-const std::string species_key = "plasma.species";
+const std::string species_array = "plasma.species";
 
 /// Numbers in an array of `fewest` to `most`; those that are not given are 0.
 Vec3<double> read_vector(const ConfigValue& value, const std::string& path, std::size_t fewest, std::size_t most,
@@ -28,15 +28,6 @@ Vec3<double> read_vector(const ConfigValue& value, const std::string& path, std:
 
 std::string vector_text(const Vec3<double>& v) {
   return fmt::format("[{}, {}, {}]", to_text(v.x), to_text(v.y), to_text(v.z));
-}
-
-std::string read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words) {
-  const auto* word = value.get_if<std::string>();
-  const std::string expected = fmt::format("{}", fmt::join(words, ", "));
-  if (!word) refuse(value, path, expected);
-  if (std::count(words.begin(), words.end(), *word) == 0)
-    refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
-  return *word;
 }
 
 template <class Enum, std::size_t count>
@@ -66,14 +57,9 @@ void read_table(const ConfigValue& value, const std::string& path, const std::st
   }
 }
 
-bool has(const ConfigValue& table, const std::string& name) {
-  const auto* entries = table.get_if<ConfigValue::Table>();
-  return entries &&
-         std::any_of(entries->begin(), entries->end(), [&](const auto& entry) { return entry.first == name; });
-}
-
 void require(const ConfigValue& table, const std::string& path, const std::string& name, const std::string& expected) {
-  if (!has(table, name))
+  const auto* entries = table.get_if<ConfigValue::Table>();
+  if (!entries || !find_in(*entries, name))
     throw Error(ErrorKind::input,
                 fmt::format("{}: {}.{}: expected {}, found none", table.where(), path, name, expected));
 }
@@ -236,14 +222,15 @@ PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& pa
 
 void read_all_species(RunConfig& config, const ConfigValue& value) {
   const auto* array = value.get_if<ConfigValue::Array>();
-  if (!array || array->empty()) refuse(value, species_key, "an array of tables, each under [[plasma.species]]");
+  if (!array || array->empty()) refuse(value, species_array, "an array of tables, each under [[plasma.species]]");
   config.plasma.species.clear();
   for (std::size_t k = 0; k < array->size(); ++k) {
-    config.plasma.species.push_back(read_species((*array)[k], fmt::format("{}[{}]", species_key, k)));
+    config.plasma.species.push_back(read_species((*array)[k], fmt::format("{}[{}]", species_array, k)));
     for (std::size_t other = 0; other < k; ++other)
       if (config.plasma.species[other].name == config.plasma.species[k].name)
-        throw Error(ErrorKind::input, fmt::format("{}: {}[{}].name: \"{}\" is the name of another species",
-                                                  (*array)[k].where(), species_key, k, config.plasma.species[k].name));
+        throw Error(ErrorKind::input,
+                    fmt::format("{}: {}[{}].name: \"{}\" is the name of another species", (*array)[k].where(),
+                                species_array, k, config.plasma.species[k].name));
   }
 }
 
@@ -320,7 +307,8 @@ std::vector<ConfigKey> plasma_keys() {
           [](auto& c) -> auto& { return c.plasma.background; }),
       integer_key(
           "plasma.seed", "of the random numbers", Range::at_least(0), [](auto& c) -> auto& { return c.plasma.seed; }),
-      {species_key, "kinds of particles, each also as a table [[plasma.species]]", read_all_species, all_species_text},
+      {species_array, "kinds of particles, each also as a table [[plasma.species]]", read_all_species,
+       all_species_text},
       wave_mode_key(),
       real_key(
           "plasma.wave.from", "the time that is fitted, and that field_energy is the mean over", Range::at_least(0),

@@ -1,6 +1,14 @@
+// [plasma] in units of computation; its defaults that depend on other keys, and the combinations that are refused.
 #include "config/plasma_config.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "config/keys.hpp"
 
 namespace pergola {
 
@@ -58,6 +66,130 @@ PlasmaLoad PlasmaConfig::load(const PlasmaSpeciesConfig& one) const {
 const std::vector<std::string>& plasma_measure_names() {
   static const std::vector<std::string> names{"frequency", "growth_rate", "damping_rate", "field_energy"};
   return names;
+}
+
+namespace {
+
+/// Sets defaults of [plasma] that depend on other keys, and refuses combinations that make no sense.
+struct Completion {
+  RunConfig& config;
+  const FindValue& find;
+  PlasmaConfig& plasma = config.plasma;
+
+  [[noreturn]] void refuse_key(const std::string& key, const std::string& why) const {
+    const ConfigValue* value = find(key);
+    throw Error(ErrorKind::input, fmt::format("{}: {}: {}", value ? value->where() : config.source, key, why));
+  }
+  [[noreturn]] void refuse_species(std::size_t k, const std::string& key, const std::string& why) const {
+    throw Error(ErrorKind::input, fmt::format("{}: plasma.species[{}].{}: {}", plasma.species[k].where, k, key, why));
+  }
+  bool si() const { return config.units.system == "si"; }
+
+  void units() const {
+    if (!find("units.system")) config.units.system = "plasma";
+    const std::string& system = config.units.system;
+    if (system != "plasma" && system != "si")
+      refuse_key("units.system", fmt::format("expected plasma or si for a run with [plasma], found \"{}\"", system));
+    if (!find("plasma.lengths")) plasma.lengths = si() ? PlasmaLengths::si : PlasmaLengths::cells;
+    if (si() && plasma.lengths != PlasmaLengths::si)
+      refuse_key("plasma.lengths", "with units.system = \"si\" lengths are in metres; leave this key out");
+    if (!si() && plasma.lengths == PlasmaLengths::si) refuse_key("plasma.lengths", "si needs units.system = \"si\"");
+    if (plasma.lengths == PlasmaLengths::cells && plasma.cell_size != 1)
+      refuse_key("plasma.cell_size",
+                 fmt::format("expected 1 with lengths in cells, found {}; for lengths in Debye lengths set "
+                             "plasma.lengths = \"debye\"",
+                             to_text(plasma.cell_size)));
+    if (plasma.lengths != PlasmaLengths::cells && !find("plasma.cell_size"))
+      refuse_key("plasma.cell_size", si() ? "expected the side of a cell in metres, found none"
+                                          : "expected the side of a cell in Debye lengths, found none");
+  }
+
+  void grid() const {
+    if (plasma.cells.empty())
+      refuse_key("plasma.cells", "expected two or three even numbers such as [64, 64], found none");
+    if (!find("plasma.velocities")) plasma.velocities = plasma.dimensions();
+    if (plasma.dimensions() == 3 && plasma.velocities != 3)
+      refuse_key("plasma.velocities", "expected 3 in three dimensions, found 2");
+    const auto& b = plasma.magnetic_field;
+    if (plasma.velocities == 2 && (b.x != 0 || b.y != 0))
+      refuse_key("plasma.magnetic_field",
+                 "with two velocities the field may have a z component only; set plasma.velocities = 3");
+  }
+
+  /// Times have a natural scale in 1/ω_p, and none in seconds.
+  void times() const {
+    if (!find("time.step") || config.time.step == 0) {
+      if (si()) refuse_key("time.step", "expected the step in seconds, found none");
+      config.time.step = 0.05;
+    }
+    if (si() && !find("run.end_time")) refuse_key("run.end_time", "expected the end in seconds, found none");
+    if (!find("output.energy_every")) config.output.energy_every = 5 * config.time.step;
+    if (!find("output.snapshots_every")) config.output.snapshots_every = 0;
+  }
+
+  void one_species(std::size_t k) const {
+    PlasmaSpeciesConfig& species = plasma.species[k];
+    if (si() && species.density == 0) refuse_species(k, "density", "expected a number > 0 in m^-3, found none");
+    if (species.density == 0) species.density = 1;
+    const bool own = species.temperature_scale == PlasmaSpeciesConfig::Scale::own;
+    if (!species.cold && si() && own)
+      refuse_species(k, "temperature", "in SI the key says the unit: use temperature_ev or temperature_kelvin");
+    if (!species.cold && !si() && !own)
+      refuse_species(k, "temperature_ev",
+                     "electron volts and kelvin need units.system = \"si\"; here temperature is in m_e (L omega_p)^2, "
+                     "where L is the unit of length");
+    if (plasma.velocities == 2) {
+      if (species.drift.z != 0) refuse_species(k, "drift", "expected no z component with plasma.velocities = 2");
+      species.temperature.z = species.temperature.y;
+    }
+    if (plasma.dimensions() == 2 && (species.perturbation.mode[2] != 0 || species.profile.axis == 2))
+      refuse_species(k, species.profile.axis == 2 ? "profile" : "perturbation",
+                     "expected nothing along z in two dimensions");
+  }
+
+  void neutrality() const {
+    if (plasma.background) return;
+    const PlasmaOptions options = plasma.options();
+    double net = 0, size = 0;
+    for (const auto& species : plasma.species) {
+      const double charge = species.charge * species.density * profile_mean(options, plasma.load(species).profile);
+      net += charge, size += std::abs(charge);
+    }
+    if (std::abs(net) > 1e-9 * size)
+      refuse_key("plasma.species",
+                 fmt::format("the box is not neutral: its net charge is {:.6g} {}; set plasma.background = true for a "
+                             "uniform charge that makes it so, or add a species of the opposite charge",
+                             net, si() ? "e per cubic metre" : "e n0 per volume"));
+  }
+
+  void expectations() const {
+    for (const char* name : {"virial_ratio", "half_mass_radius", "angular_momentum", "return_distance"})
+      if (find(std::string("expect.") + name)) refuse_key(std::string("expect.") + name, "not known for a plasma");
+    for (const std::string name : {"frequency", "growth_rate", "damping_rate"})
+      if (find("expect." + name) && config.output.spectrum_every == 0)
+        refuse_key("expect." + name, "needs the potential every few steps: set output.spectrum_every, in steps");
+    if (plasma.wave.until > 0 && plasma.wave.until <= plasma.wave.from)
+      refuse_key("plasma.wave.until", fmt::format("expected a time after plasma.wave.from = {}, found {}",
+                                                  to_text(plasma.wave.from), to_text(plasma.wave.until)));
+    if (plasma.dimensions() == 2 && plasma.wave.mode[2] != 0)
+      refuse_key("plasma.wave.mode", "expected nothing along z in two dimensions");
+  }
+};
+
+}  // namespace
+
+void complete_plasma(RunConfig& config, const FindValue& find) {
+  const Completion completion{config, find};
+  if (config.run.precision == "mixed")
+    completion.refuse_key("run.precision", "a plasma is computed in single or double precision, found \"mixed\"");
+  completion.units();
+  completion.grid();
+  completion.times();
+  if (config.plasma.species.empty())
+    completion.refuse_key("plasma.species", "expected at least one table [[plasma.species]], found none");
+  for (std::size_t k = 0; k < config.plasma.species.size(); ++k) completion.one_species(k);
+  completion.neutrality();
+  completion.expectations();
 }
 
 }  // namespace pergola

@@ -1,4 +1,5 @@
 #pragma once
+// The table [plasma] as it is read, in the units of the file, and as it is computed.
 #include <array>
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+// [units]: named systems and custom units; and the units that a file of particles states.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
-#include "config/key_kinds.hpp"
+#include "config/keys.hpp"
 #include "config/kind.hpp"
 #include "io/snapshot.hpp"
 
@@ -156,7 +157,7 @@ RunConfig with_file_units(RunConfig config) {
     try {
       stated = inspect_snapshot(part.file).header.units;
     } catch (const Error&) {
-      continue;  // whoever reads the particles says what is wrong with the file
+      continue;  // the reader of the particles reports what is wrong with the file
     }
     if (!taken_from.empty() && states_units(stated) && !same_units(units_of(*stated), config.unit_system()))
       throw Error(

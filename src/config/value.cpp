@@ -1,3 +1,4 @@
+// TOML as ConfigValue. The only source that sees the TOML library.
 #include "config/value.hpp"
 
 #include <fmt/core.h>
@@ -47,11 +48,11 @@ ConfigValue convert(const toml::node& node, const std::string& source) {
   return value;
 }
 
-/// No configuration has more levels; every reader that follows them one by one is safe.
+/// No configuration has more levels, so recursive readers are safe.
 constexpr int deepest_level = 32;
 
 /// The line where `text` goes deeper than that, by brackets or by the dots of a key; 0: nowhere. Quoted text and
-/// comments are passed over, multi-line text as so many quotes.
+/// comments are passed over, multi-line text counts as several quoted texts.
 int too_deep(std::string_view text) {
   int line = 1, brackets = 0, dots = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -96,6 +97,12 @@ std::string ConfigValue::found() const {
   if (const auto* text = get_if<std::string>()) return toml_string(*text);
   if (get_if<Table>()) return "a table";
   return get_if<Array>() ? "an array" : "a date";
+}
+
+const ConfigValue* find_in(const ConfigValue::Table& table, const std::string& name) {
+  for (const auto& [key, value] : table)
+    if (key == name) return &value;
+  return nullptr;
 }
 
 ConfigValue parse_toml(std::string_view text, const std::string& source) {

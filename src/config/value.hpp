@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,12 @@ struct ConfigValue {
   /// The value as a message shows it: -1, "abc", a table.
   std::string found() const;
 };
+
+/// Finds the value of a key in the file; null: none.
+using FindValue = std::function<const ConfigValue*(const std::string&)>;
+
+/// The value of a name in a table; null: none.
+const ConfigValue* find_in(const ConfigValue::Table& table, const std::string& name);
 
 /// The whole of a TOML document. Throws Error(input) with source and line when it is not TOML.
 ConfigValue parse_toml(std::string_view text, const std::string& source);

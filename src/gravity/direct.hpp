@@ -5,8 +5,15 @@
 
 namespace pergola {
 
-/// Points that ask and need not be among the sources (the i-particles of GRAPE-6). The arrays are in the device's
-/// memory or in a SharedBuffer.
+/// Softening for the loops over pairs: the pair law's number of each species' length (physics/pair_laws.inl), and
+/// whether lengths differ between particles. If they do not, the first number serves all.
+struct SofteningTable {
+  double number[species_count] = {};
+  bool by_particle = false;
+};
+
+/// Targets that need not be among the sources (the i-particles of GRAPE-6). The arrays are in the device's memory or in
+/// a SharedBuffer.
 struct Points {
   std::int64_t count = 0;
   const double *x = nullptr, *y = nullptr, *z = nullptr;
@@ -16,8 +23,11 @@ struct Points {
   double epsilon2 = 0;  // the square of the softening length of all pairs
 };
 
-/// All pairs, and what only this solver can do: answer points that are not sources. gravity/direct_cpu.cpp and
-/// gravity/direct_cuda.cu hold the loops, physics/pair.inl the law.
+/// The sum over all pairs. Only this solver answers points that are not sources.
+///
+/// gravity/direct_cpu.cpp and gravity/direct_cuda.cu share the work out; gravity/direct_loops.inl and
+/// gravity/direct_kernel.cuh have the loops; physics/pair_laws.inl has the laws.
+/// The order of a target's sum depends on the number of all targets, never on the threads or ranks that compute it.
 template <class Real>
 class DirectSolver : public Solver<Real> {
  public:
@@ -25,8 +35,8 @@ class DirectSolver : public Solver<Real> {
   using Solver<Real>::neighbour_lists;
   /// Does not wait on a GPU. An answer is not finite where a source is too close.
   virtual void evaluate(const Points& points, unsigned want, const Forces<Real>& forces) = 0;
-  /// The sources within √radius2[p] of each point. Where the lists would hold more than `most` places together they
-  /// stay empty, and only `begin` is filled.
+  /// The sources within √radius2[p] of each point. If the lists would hold more than `most` places in all, they stay
+  /// empty and only `begin` is filled.
   virtual NeighbourLists neighbour_lists(const Points& points, const double* radius2, std::int64_t most) = 0;
 };
 

@@ -1,3 +1,5 @@
+// The direct sum on the CPU: packs sources, fills tiles of targets, shares tiles and spans of sources out over threads,
+// and adds the sums of spans in order. The inner loops are those of the pair law (gravity/direct_loops.inl).
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -8,8 +10,8 @@
 #include "device/parallel.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/direct_tiles.hpp"
-#include "gravity/for_precision.hpp"
 #include "gravity/pair_laws.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

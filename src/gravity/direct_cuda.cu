@@ -1,5 +1,6 @@
+// The direct sum on a GPU: its makers, and the potential energy. gravity/direct_solver.cuh has the solver.
 #include "gravity/direct_solver.cuh"
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 

@@ -1,10 +1,14 @@
 #pragma once
-// CUDA only. How the direct sum keeps its sources, how it shares the work out over the device, and how partial sums
-// come together: what gravity/direct_kernel.cuh computes and time/hermite_cuda.cu uses.
+// CUDA only. The direct sum on a GPU: how sources are stored, how the work is shared out over the device, and how
+// partial sums are added up.
+//
+// gravity/direct_kernel.cuh has the kernel, gravity/direct_solver.cuh the solver; time/hermite_cuda.cu uses both. If
+// there are few targets, the sources are split into segments. Segments are always the same for a number of targets, and
+// their sums are added in order, so results do not depend on which block or rank computes them.
 #include <cstdint>
 
 #include "device/launch.cuh"
-#include "gravity/softening_table.hpp"
+#include "gravity/direct.hpp"
 #include "gravity/solver.hpp"
 #include "physics/hermite.hpp"
 #include "physics/pair_laws.hpp"
@@ -218,7 +222,7 @@ struct ForceTask {
   PERGOLA_HD std::int64_t end(std::int64_t targets) const { return count < 0 ? targets : first + count; }
 };
 
-/// Where one value of the target with number `slot` belongs; null where nobody asked for it.
+/// Where one value of the target with number `slot` belongs; null if it is not wanted.
 template <class Columns, Precision P>
 __device__ __forceinline__ typename SourcePack<P>::Sum* sum_place(const ForceTask<P>& task, const Decomposition& d,
                                                                   std::int64_t slot, int segment, int column) {

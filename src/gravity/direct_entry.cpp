@@ -1,3 +1,4 @@
+// The entry of the direct sum.
 #include "gravity/direct.hpp"
 
 #include "gravity/direct_spread.hpp"

@@ -2,23 +2,23 @@
 #include <cstdint>
 
 #include "base/vec.hpp"
-#include "gravity/softening_table.hpp"
+#include "gravity/direct.hpp"
 #include "gravity/solver.hpp"
 
-// What the inner loops of the direct sum on the CPU work on. They are compiled for several SIMD instruction sets,
-// chosen at run time, and belong to a pair law (gravity/direct_loops.inl, gravity/pair_laws.hpp);
+// The data of the inner loops of the direct sum on the CPU. The loops belong to a pair law (gravity/direct_loops.inl,
+// gravity/pair_laws.hpp) and are compiled for several SIMD instruction sets, one of which is chosen at run time.
 // gravity/direct_cpu.cpp shares the work out over threads and calls them.
 namespace pergola::direct {
 
-/// Sources are kept in blocks of this many. A sum in fp32 ends with a block and goes on in fp64.
+/// The number of sources in a block. A sum in fp32 ends with its block and continues in fp64.
 inline constexpr int block_size = 256;
-/// Blocks whose sums are added up on their own, always in the same order: the unit of work when one thread's targets
-/// are few, and the reason why the answer does not depend on the number of threads.
+/// The number of blocks in a span. Sums of a span are added up alone, and spans in their order. So results do not
+/// depend on the number of threads. A span is the unit of work if there are few targets.
 inline constexpr int blocks_per_span = 4;
-/// Room for the targets that one call works on; how many it takes is the law's number of packs, direct::Loops.
+/// The largest number of targets of one call. The law's number of packs is how many it takes, direct::Loops.
 inline constexpr int tile_capacity = 64;
 
-/// What of a pair is summed.
+/// The sums that a call computes.
 enum class Kind { acceleration, acceleration_potential, potential, acceleration_jerk_potential };
 
 /// The numbers of a source, each stored as one run of block_size within a block. `softening` is the

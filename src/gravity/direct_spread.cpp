@@ -13,8 +13,8 @@
 #include "domain/chunk_shares.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/direct_tiles.hpp"
-#include "gravity/for_precision.hpp"
 #include "gravity/pair_laws.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 
@@ -54,7 +54,7 @@ Sources<Real> from(const Sources<Real>& sources, std::int64_t first) {
   return moved;
 }
 
-/// All pairs of particles that are spread over ranks. The spans of sources, whose sums one rank adds in their order,
+/// All pairs of particles distributed over ranks. The spans of sources, whose sums one rank adds in their order,
 /// are counted over all particles; each belongs to the rank that keeps its first one, which fetches what it lacks of
 /// its last one. Either sums travel: a rank gets all who ask, sums its spans for them, and gives the keeper of each the
 /// sum of every span, to be added in order. Or sources do: span after span goes to all ranks, which sum for their own.

@@ -30,7 +30,7 @@ std::unique_ptr<Solver<double>> make_spread_direct_cuda_beside(AnySolver& run, c
                                                                const Device& device,
                                                                std::shared_ptr<Communicator> ranks);
 
-/// The direct sum over particles that are spread over ranks (comm/shares.hpp): the answers of one rank, bit for bit.
+/// The direct sum over particles distributed over ranks (comm/shares.hpp): the answers of one rank, bit for bit.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_direct(const SolverOptions& options, const Device& device,
                                                  std::shared_ptr<Communicator> ranks) {

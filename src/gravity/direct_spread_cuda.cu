@@ -1,10 +1,10 @@
 #include "gravity/direct_spread_cuda.cuh"
+#include "gravity/direct_solver.cuh"
+#include "gravity/solver.hpp"
 
 #include <limits>
 #include <utility>
 
-#include "gravity/direct_solver.cuh"
-#include "gravity/for_precision.hpp"
 
 namespace pergola {
 

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only. The direct sum over particles that are spread over the GPUs of ranks.
+// CUDA only. The direct sum over particles distributed over the GPUs of ranks.
 #include <memory>
 #include <vector>
 

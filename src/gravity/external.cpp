@@ -1,3 +1,4 @@
+// Kinds of external potentials with their parameters, and the sum of several.
 #include "gravity/external.hpp"
 
 #include <fmt/core.h>

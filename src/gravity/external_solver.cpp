@@ -1,8 +1,9 @@
-#include "gravity/external_solver.hpp"
+// External potentials that are added to the answers of any solver. Compiled with options for loops
+// (src/CMakeLists.txt).
+#include "gravity/wrapped_solver.hpp"
 
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 

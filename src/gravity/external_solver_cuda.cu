@@ -1,5 +1,5 @@
 #include "device/launch.cuh"
-#include "gravity/external_solver.hpp"
+#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 

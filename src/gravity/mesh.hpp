@@ -15,14 +15,18 @@
 
 namespace pergola {
 
-/// Particle-mesh gravity (Hockney & Eastwood 1988; Aubert, Amini & David): density on a mesh, Poisson's equation there,
-/// forces back by the same weights. Softening is that of the mesh, about one cell.
+/// Particle-mesh gravity (Hockney & Eastwood 1988; Aubert, Amini & David).
+///
+/// Steps: mass of the particles to a mesh (mesh/coupling/exchange.hpp), Poisson's equation there (mesh/poisson.hpp),
+/// forces back to the particles with the same weights. Softening is that of the mesh, about one cell.
+/// Mass is added up in whole numbers of mass_quantum(), so the density has the same bits for any order of the particles
+/// and any number of threads or ranks.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
-/// The same for particles that are spread over ranks: prepare() takes a rank's own, all ranks call it together, and
-/// each has its planes of the mesh (mesh/slab_planes.hpp). evaluate() is then a call of all ranks, for all particles of
-/// a rank. The same bits on any number of ranks.
+/// The same for distributed particles: prepare() takes a rank's own, and each rank has its planes of the mesh
+/// (mesh/slab_planes.hpp). All ranks call prepare() and evaluate(), for all particles of each rank. The same bits on
+/// any number of ranks.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks);
@@ -37,9 +41,9 @@ class SmoothedMesh : public Solver<Real> {
   /// its sources, and their numbers in an order in which those near each other in space follow each other; null:
   /// unknown.
   virtual void lend(std::byte* memory, const std::uint32_t* order) = 0;
-  /// On a GPU, for the next evaluate() of accelerations: they are wanted, roughly, at other places too. It asks for
-  /// these when it needs them, all ranks the same: some, or none at all, and says when what is wanted there has been
-  /// queued. With ranks that is before anything comes back for the targets.
+  /// On a GPU, for the next evaluate(): accelerations are wanted at other places too, with less accuracy. The mesh
+  /// calls `places` when it needs these places, and `there` when the work for them has been queued. All ranks give
+  /// places, or none does. With ranks `there` comes before the results of the targets.
   using Places = std::function<std::optional<MeshPlaces<Real>>()>;
   virtual void serve_first(const Places& places, const std::function<void()>& there) = 0;
 };
@@ -59,7 +63,7 @@ std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& opti
 
 // gravity/mesh_entry.cpp
 const SolverInfo& mesh_info();
-/// Whether gravity.mesh.boundary is left open: then the tree and TreePM go by the box, if there is one.
+/// Whether gravity.mesh.boundary is left open. The tree and TreePM then take it from the box, if there is one.
 bool boundary_is_open(const SolverOptions& options);
 
 /// The box of a mesh with every "auto" resolved. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws
@@ -70,7 +74,7 @@ Box find_mesh_box(MeshOptions mesh, ParticleSource& particles, double stated_sid
 /// The number of cells along an axis that is allowed (check_mesh_options) and nearest to n.
 int nearest_mesh_size(int n);
 
-/// What the options ask for and cannot be had together; check_mesh_options throws it as Error(input).
+/// The first conflict between options, if there is one; check_mesh_options throws it as Error(input).
 std::optional<Conflict> mesh_conflict(const MeshOptions& mesh);
 void check_mesh_options(const MeshOptions& mesh);
 

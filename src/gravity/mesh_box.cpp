@@ -1,3 +1,4 @@
+// The box of a mesh: what the configuration leaves open is found from the particles.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace pergola {
 
 namespace {
 
-/// Particles are looked at in pieces of so many.
+/// Particles are read in pieces of this size.
 constexpr std::int64_t piece_particles = std::int64_t{1} << 20;
 
 /// Calls look(piece) for all particles, piece by piece; once where they lie on the host as a whole.

@@ -5,7 +5,7 @@
 
 namespace pergola::cuda {
 
-/// Who asks: places among the sources, or points.
+/// The targets: places among the sources, or points.
 template <Precision P>
 struct Search {
   SourcePack<P> sources;

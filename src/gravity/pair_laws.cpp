@@ -1,3 +1,4 @@
+// The registry of pair laws.
 #include "gravity/pair_laws.hpp"
 
 #include <utility>

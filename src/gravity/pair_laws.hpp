@@ -1,4 +1,9 @@
 #pragma once
+// Pair laws (softening kernels) and their registry.
+//
+// A law is a type in physics/pair_laws.inl. One source per law compiles the direct sum's loops over it for the CPU
+// (gravity/direct_NAME.cpp) and one per precision for GPUs, and describes it with a PairLawEntry.
+// SofteningKernel is the place of a law in pair_laws(). The tree knows the two built-in laws only.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +13,17 @@
 #include "physics/pair_laws.hpp"
 
 namespace pergola {
+
+/// That of three values which is for a precision.
+template <Precision precision, class Single, class Mixed, class Double>
+constexpr auto of_precision(Single single, Mixed mixed, Double double_) {
+  if constexpr (precision == Precision::single)
+    return single;
+  else if constexpr (precision == Precision::mixed)
+    return mixed;
+  else
+    return double_;
+}
 
 namespace direct {
 
@@ -20,12 +36,7 @@ struct Loops {
 
   template <Precision precision>
   auto sum_tile() const {
-    if constexpr (precision == Precision::single)
-      return single;
-    else if constexpr (precision == Precision::mixed)
-      return mixed;
-    else
-      return double_;
+    return of_precision<precision>(single, mixed, double_);
   }
 };
 
@@ -43,24 +54,18 @@ struct LawLoops {
 
   template <Precision precision>
   auto loops() const {
-    if constexpr (precision == Precision::single)
-      return single;
-    else if constexpr (precision == Precision::mixed)
-      return mixed;
-    else
-      return double_;
+    return of_precision<precision>(single, mixed, double_);
   }
 };
 
 }  // namespace cuda
 
-/// A pair law, which is a softening kernel: its word, its numbers and its loops. Everything that lists, reads or
-/// chooses kernels asks entries.
+/// A pair law: its name in the configuration, its numbers and its loops.
 struct PairLawEntry {
   std::string name;
-  std::string remark;       // stands behind the name where kernels are listed; may be empty
-  bool one_length = false;  // has loops of their own for one softening length
-  bool in_tree = false;     // the tree knows it
+  std::string remark;                                            // follows the name in lists of kernels; may be empty
+  bool one_length = false;                                       // has loops of their own for one softening length
+  bool in_tree = false;                                          // the tree knows it
   double (*softening_number)(double epsilon_squared) = nullptr;  // how its loops know a length
   bool (*is_unsoftened)(double number) = nullptr;
   /// Adds the acceleration of one pair, in double precision.
@@ -69,7 +74,7 @@ struct PairLawEntry {
   cuda::LawLoops cuda;  // null: not on a GPU
 };
 
-/// What a law of physics/pair_laws.inl says of itself; the loops are still to be filled in.
+/// The entry of a law of physics/pair_laws.inl, without loops.
 template <class Law>
 PairLawEntry describe_law(std::string name, std::string remark) {
   PairLawEntry entry;

@@ -1,3 +1,5 @@
+// The registry of solvers, how one is made with what is added to its forces, and one evaluation for particles on the
+// host.
 #include "gravity/solver.hpp"
 
 #include <fmt/format.h>
@@ -8,10 +10,9 @@
 #include "base/text.hpp"
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
-#include "gravity/external_solver.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
-#include "gravity/user_force_solver.hpp"
+#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 
@@ -145,15 +146,9 @@ ForceResult evaluate_on(Solver<Real>& solver, const Device& device, const Partic
   const Buffer<std::uint64_t> id(device, particles.id);
   Sources<Real> sources;
   sources.count = particles.size();
-  sources.x = x.data();
-  sources.y = y.data();
-  sources.z = z.data();
-  sources.vx = vx.data();
-  sources.vy = vy.data();
-  sources.vz = vz.data();
-  sources.mass = mass.data();
-  sources.species = species.data();
-  sources.id = id.data();
+  sources.x = x.data(), sources.y = y.data(), sources.z = z.data();
+  sources.vx = vx.data(), sources.vy = vy.data(), sources.vz = vz.data();
+  sources.mass = mass.data(), sources.species = species.data(), sources.id = id.data();
 
   const Buffer<std::int64_t> index(device, places);
   Targets targets;

@@ -1,9 +1,20 @@
 #pragma once
+// The force seam: every gravity method is a Solver, and all its users call it the same way.
+//
+// prepare(sources) takes the particles that attract. evaluate(targets, what, forces) answers some or all of them.
+// update(sources) takes the places after a small step and may keep earlier work, such as the cells of a tree.
+// Arrays are in the memory of the solver's device and belong to the caller.
+// Always: answers depend on the sources only, never on which targets ask together; on a CPU they have the same bits for
+// any number of threads, on a GPU from run to run. One object serves one system on one device.
+// The registry in gravity/solver_entry.hpp knows all solvers; make_solver() makes one by its name.
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -13,21 +24,23 @@
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/external.hpp"
-#include "gravity/mesh_options.hpp"
 #include "gravity/user_force.hpp"
 #include "particles/particles.hpp"
 #include "physics/softening.hpp"
-#include "tree/options.hpp"
+#include "mesh/options.hpp"
+#include "particles/box.hpp"
 
 namespace pergola {
 
-/// What a force evaluation is asked for; values are or-ed together.
+/// What a force evaluation computes. Values are joined with |.
 enum Want : unsigned { want_acceleration = 1, want_jerk = 2, want_potential = 4, want_nearest = 8 };
 
-/// Particles that answer: state on the solver's device and, where ax is not null, what is needed to predict it to the
-/// time `now` ticks + `offset` (Hermite block steps): x + v dt + a dt²/2 + j dt³/6 with
-/// dt = (now − tick[i]) tick_length + offset. Where `time` is not null the particles have times of their own, which are
-/// no multiples of a tick, and are predicted with the snap s too (GRAPE-6): dt = moment − time[i].
+/// The particles that attract, as arrays on the solver's device.
+///
+/// If ax is not null, the solver predicts them to the time `now` ticks + `offset` (Hermite block steps):
+/// x + v dt + a dt²/2 + j dt³/6 with dt = (now − tick[i]) tick_length + offset.
+/// If `time` is not null, each particle has its own time, which is no multiple of a tick. The prediction then includes
+/// the snap s (GRAPE-6): dt = moment − time[i].
 template <class Real>
 struct Sources {
   std::int64_t count = 0;
@@ -45,24 +58,25 @@ struct Sources {
   const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
   const double* time = nullptr;
   double moment = 0;  // and the time of an evaluation for forces that depend on it
-  /// Where these are given, prepare(), update() and evaluate() leave the long range out: accelerations of all sources
-  /// by find_long_range(), at about this time. For solvers with info().long_range.
+  /// Accelerations of all sources by find_long_range(), at about this time. If they are given, prepare(), update() and
+  /// evaluate() leave the long range out. For solvers with info().long_range.
   const Real* long_range[3] = {};
-  /// What a particle is, wherever it lies in memory; may be null. Known ids settle what would else depend on the order.
+  /// Identifies a particle wherever it is in memory; may be null. With ids no result depends on the order in memory.
   const std::uint64_t* id = nullptr;
 };
 
-/// Particles that ask: places in the prepared sources, in rising order. Where ranks share an evaluation, these are the
-/// targets first … first + count − 1 of `total`: the order of the sums may depend on `total` and on a target's number
-/// among them, never on which rank serves it.
+/// The particles whose forces are computed: places in the prepared sources, in rising order.
+///
+/// If ranks share an evaluation, these are the targets first … first + count − 1 of `total`. The order of the sums may
+/// depend on `total` and on a target's number among all targets, never on the rank that serves it.
 struct Targets {
-  const std::int64_t* index = nullptr;  // on the solver's device; null: place = number (all sources ask)
+  const std::int64_t* index = nullptr;  // on the solver's device; null: place = number
   std::int64_t count = 0;
   std::int64_t total = 0;
   std::int64_t first = 0;
 };
 
-/// Where the answers go, one per target in the targets' order; null for what was not asked.
+/// Arrays for the results, one value per target in the targets' order; null for what is not wanted.
 template <class Real>
 struct Forces {
   Real *ax = nullptr, *ay = nullptr, *az = nullptr;
@@ -110,6 +124,31 @@ struct Softening {
   }
 };
 
+/// The particle-mesh solver: [gravity.mesh] of the configuration.
+struct MeshOptions {
+  std::array<int, 3> cells{128, 128, 128};
+  Assignment assignment = Assignment::cic;
+  Poisson poisson = Poisson::fft;
+  Gradient gradient = Gradient::two_point;
+  Laplacian laplacian = Laplacian::discrete;  // periodic FFT
+  bool deconvolve = false;                    // periodic FFT: divide by the assignment's window
+  DensityRoute density = DensityRoute::automatic;
+  MultigridOptions multigrid;
+  Box box{{0, 0, 0}, {0, 0, 0}, Boundary::periodic};  // no side: not known yet
+  std::optional<Vec3<double>> box_corner{};           // none: 0 for a periodic box, −side/2 for an isolated one
+};
+
+/// Options of the tree solver; tree_opening() (gravity/tree.hpp) turns it into the parameters of the walk.
+struct TreeOptions {
+  /// relative: terms left out are compared with the target's acceleration. geometric: angles alone decide.
+  enum class Opening { relative, geometric };
+  Opening opening = Opening::relative;
+  double accuracy = 1e-3;      // relative: the median relative force error, about; at most six times that for 99 %
+  double opening_angle = 0.6;  // geometric: the radii of two cells over their distance, at most
+  int order = 0;               // of the expansions, 2 to 5; 0: the cheapest for the accuracy; 4 for an angle
+};
+inline constexpr std::array<std::string_view, 2> tree_opening_names{"relative", "geometric"};
+
 struct SolverOptions {
   std::string solver = "direct";
   Softening softening = Softening::same(0.0);
@@ -122,8 +161,8 @@ struct SolverOptions {
   KeyValues own{};  // of solvers that have no struct here, by "solver.key"
 };
 
-/// What a solver can do, so that a combination that cannot work is refused when the configuration is read. Part of its
-/// entry, gravity/solver_entry.hpp.
+/// What a solver can do. The configuration refuses combinations that cannot work. Part of the solver's entry,
+/// gravity/solver_entry.hpp.
 struct SolverInfo {
   std::string name;
   bool pairwise = false;  // forces are sums over all pairs
@@ -138,8 +177,8 @@ struct SolverInfo {
   bool long_range = false;  // forces have a part that changes slowly and can be had by itself, find_long_range()
 };
 
-/// Two sources in one place with zero softening (or too close for the precision in use). Places in the sources, not
-/// ids: whoever knows the ids says it again with them.
+/// Two sources in one place with zero softening, or too close for the precision in use. Holds places in the sources;
+/// a caller that knows the ids writes a new message with them.
 class PERGOLA_API CoincidentParticles : public Error {
  public:
   CoincidentParticles(std::int64_t first, std::int64_t second, const std::string& message)
@@ -151,30 +190,31 @@ class PERGOLA_API CoincidentParticles : public Error {
   std::int64_t first_, second_;
 };
 
-/// What every solver has, whatever its numbers. One object serves one system on one device.
+/// The part of a solver that does not depend on its number type.
 class PERGOLA_API AnySolver {
  public:
   virtual ~AnySolver() = default;
   virtual const SolverInfo& info() const = 0;
-  /// What update() builds on, for a checkpoint. restore() says whether it found it; else prepare() comes first.
+  /// Saves what update() needs, for a checkpoint. restore() returns whether it found that; if not, call prepare()
+  /// first.
   virtual void save(StateBlocks&) {}
   virtual bool restore(const StateBlocks&, std::int64_t /*count*/) { return true; }
-  /// The same is kept while the solver serves somebody else, with other sources, until take_up(); then comes update()
-  /// or prepare().
+  /// put_aside() suspends: it keeps that state while the solver works on other sources. take_up() resumes it; then call
+  /// update() or prepare().
   virtual void put_aside() {}
   virtual void take_up() {}
-  /// Lists on the host, of the sources prepared last.
+  /// Lists on the host, for the sources of the last prepare().
   virtual NeighbourLists neighbour_lists(const Targets& targets, double radius) = 0;
-  /// Device memory that this solver takes for n sources, in bytes, beyond the arrays it is given.
+  /// Device memory for n sources in bytes, without the caller's arrays.
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;
 
   /// The solver without what was added to it (external potentials).
   virtual AnySolver& plain() { return *this; }
-  /// The lengths that the next prepare() or update() uses, in place of those of the options.
+  /// The softening lengths for the next prepare() or update(), instead of those of the options.
   virtual void set_softening(const Softening&) {
     throw Error(ErrorKind::input, info().name + ": expected one softening for the whole run");
   }
-  /// Where the solver's stages are timed; null: nowhere. A solver without stages of its own is one.
+  /// The clock that times the solver's stages; null: none. A solver without stages of its own counts as one stage.
   virtual void set_clock(StageClock*) {}
   /// The length below which forces are smoothed by the method itself (a mesh's cell); 0: none.
   virtual double resolution() const { return 0; }
@@ -182,30 +222,29 @@ class PERGOLA_API AnySolver {
   virtual std::int64_t order_bytes(std::int64_t) const { return 0; }
   /// Sources that the last prepare() could not take (outside an isolated mesh). Waits.
   virtual std::int64_t outside() { return 0; }
-  /// What this solver has chosen where its options leave it open, for the sources of the last prepare(): sentences.
+  /// Sentences about what the solver chose itself, for the sources of the last prepare().
   virtual std::vector<std::string> choices() const { return {}; }
   /// A warning about the last evaluation; empty when there is none.
   virtual std::string remark() const { return {}; }
 };
 
-/// The force seam: prepare() takes the sources at a time, evaluate() answers targets. Real is the number type of the
-/// state, float for Precision::single and double for mixed and double_: numbers of another precision do not compile.
+/// A gravity method. Real is the number type of the state: float for Precision::single, double for mixed and double_.
 template <class Real>
 class PERGOLA_API Solver : public AnySolver {
  public:
   using Number = Real;
   virtual void prepare(const Sources<Real>& sources) = 0;
-  /// The sources of the last prepare() have moved a little: takes their new places, and keeps what work of that
-  /// prepare() still serves. Answers are as exact as after prepare(), not the same bits.
+  /// Takes new places of the sources of the last prepare(), which have moved a little, and may keep work of that
+  /// prepare(). Answers are as exact as after prepare(), but not the same bits.
   virtual void update(const Sources<Real>& sources) { prepare(sources); }
-  /// The accelerations that the long range causes, of all sources by their places, into arrays on the device. Not to
-  /// be called between prepare() and evaluate().
+  /// Writes the accelerations of the long range for all sources, by place, into arrays on the device. Do not call it
+  /// between prepare() and evaluate().
   virtual void find_long_range(const Sources<Real>&, Real* const (&)[3]) {
     throw Error(ErrorKind::input, info().name + ": expected a solver with a long range of its own");
   }
-  /// Does not wait on a GPU, except with zero softening, where it looks for coincident particles before it returns.
+  /// Queues the work on a GPU and returns. With zero softening it waits, because it looks for coincident particles.
   virtual void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) = 0;
-  /// The places of the sources in the order in which it is best to keep them in memory, into `order` on the device.
+  /// Writes into `order`, on the device, the best order of the sources in memory.
   virtual void find_order(const Sources<Real>&, std::uint32_t*, void*) {}
 };
 
@@ -215,11 +254,25 @@ constexpr bool has_numbers(Precision precision) {
   return (precision == Precision::single) == std::is_same_v<Real, float>;
 }
 
-/// The registry: makes the solver that options.solver names. Throws Error(input) with the nearest valid name, or where
-/// options.precision has other numbers.
+/// Makes SolverOf<precision of the options> as `Base`, whose number type must be that of the precision.
+template <class Base, template <Precision> class SolverOf, class... More>
+std::unique_ptr<Base> make_for_precision(const SolverOptions& options, const Device& device, More... more) {
+  if (!has_numbers<typename Base::Number>(options.precision))
+    throw Error(ErrorKind::input, "a solver was asked for with numbers of another precision than its options have");
+  if constexpr (std::is_same_v<typename Base::Number, float>) {
+    return std::make_unique<SolverOf<Precision::single>>(options, device, std::move(more)...);
+  } else {
+    if (options.precision == Precision::mixed)
+      return std::make_unique<SolverOf<Precision::mixed>>(options, device, std::move(more)...);
+    return std::make_unique<SolverOf<Precision::double_>>(options, device, std::move(more)...);
+  }
+}
+
+/// Makes the solver that options.solver names. Throws Error(input) with the nearest valid name, or if Real is not the
+/// number type of options.precision.
 template <class Real>
 PERGOLA_API std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const Device& device);
-/// The same with the numbers of options.precision, which are then known to evaluate_forces() only.
+/// The same with the number type of options.precision.
 PERGOLA_API std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Device& device);
 PERGOLA_API std::vector<std::string> solver_names();
 
@@ -230,9 +283,8 @@ struct ForceResult {
   double prepare_seconds = 0, evaluate_seconds = 0;
 };
 
-/// Convenience for users of the library and for `pergola force`: one evaluation for particles on the host, at the
-/// places `targets` (all when empty). Moves the particles to the device and the answers back; the two timings hold
-/// device work only.
+/// One evaluation for particles on the host, at the places `targets` (all if empty). Copies the particles to the device
+/// and the results back. The two timings contain device work only.
 PERGOLA_API ForceResult evaluate_forces(AnySolver& solver, const Device& device, const Particles& particles,
                                         unsigned want, const std::vector<std::int64_t>& targets = {});
 

@@ -1,4 +1,12 @@
 #pragma once
+// What a solver says about itself, and the registry of solvers.
+//
+// Each solver has one source gravity/NAME_entry.cpp with a function that returns its SolverEntry: what it can do, its
+// keys with their help, how its energy is measured, what its forces are compared with, how it is made.
+// The configuration, `plan`, `force`, audits and the documentation read entries. A solver's name is compared in its own
+// files only; scripts/check_house.py checks that.
+// To add a solver: implement Solver<Real>, write an entry, and add one line to the registry in gravity/solver.cpp. A
+// program that links the library calls register_solver().
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,32 +25,31 @@ namespace pergola {
 
 /// How the potential energy of the particles in each other's field is measured.
 struct EnergyMethod {
-  /// Up to so many particles: the sum over all pairs in double precision.
+  /// The largest number of particles for which it is the sum over all pairs in double precision.
   std::int64_t pairs_up_to = std::numeric_limits<std::int64_t>::max();
-  /// Beyond: half the sum of mass times the potential of the solver with these options; null: with the run's own.
+  /// For more particles it is half the sum of mass times potential, with these options; null: with the run's own.
   SolverOptions (*options)(SolverOptions run) = nullptr;
-  /// The cells outside of which particles do not act on the others: they count with the whole of their potential, not
-  /// with half of it. Null: all act.
+  /// Particles outside these cells do not act on the others. They count with their whole potential, not with half of
+  /// it. Null: all particles act.
   Grid (*acting_cells)(const SolverOptions& options) = nullptr;
-  /// The field is not made by the particles: each counts with the whole of its potential.
+  /// The field is external: each particle counts with its whole potential.
   bool fixed_field = false;
 };
 
-/// What the forces of a solver are compared with, by `force` and the audit of a run.
+/// The reference for the forces of a solver, in `force` and in audits.
 enum class AuditReference {
-  none,      // nothing: its forces are exact but for rounding
+  none,      // none: the forces are exact except for rounding
   exact_sum  // the sum over all pairs in double precision; in a periodic box Ewald's
 };
 
-/// What the time of a step grows with, for `plan`.
+/// The number that the time of a step is proportional to, for `plan`.
 enum class StepCost {
   pairs,    // targets times sources
-  targets,  // the particles that ask
+  targets,  // the active particles
   cells     // the cells of a mesh, and all particles
 };
 
-/// A solver describes itself. Whoever lists, checks, explains or plans asks the entry; its name is compared nowhere
-/// else.
+/// The description of a solver.
 struct SolverEntry {
   std::string name;
   std::string summary;
@@ -53,19 +60,19 @@ struct SolverEntry {
   AuditReference audit = AuditReference::exact_sum;
   bool keeps_accuracy = false;  // gravity.tree.accuracy is the median of its relative errors
   StepCost cost = StepCost::targets;
-  /// For cost = cells: options with at most `cells` per side, and by how much there are fewer of them.
+  /// For cost = cells: options with at most `cells` per side. `fewer`: the factor by which that lowers their number.
   SolverOptions (*trial)(SolverOptions options, int cells, double& fewer) = nullptr;
-  /// The box that the solver works in; null: open space.
+  /// The place of the solver's box in the options; null: the solver works in open space.
   Box& (*box)(SolverOptions& options) = nullptr;
-  /// That box with all that is left open found from the particles and the side that their file or model states (0:
-  /// none). Throws Error(input) that names the key.
+  /// Finds what the options leave open of that box from the particles and `stated_side`, the side that their file or
+  /// model states (0: none). Throws Error(input) that names the key.
   Box (*find_box)(const SolverOptions& options, ParticleSource& particles, double stated_side) = nullptr;
-  /// What cannot be had together within the solver's own options; null: anything can.
+  /// The conflict between the solver's own options, if there is one; null: there never is.
   std::optional<Conflict> (*check)(const SolverOptions& options) = nullptr;
   std::unique_ptr<Solver<float>> (*make_single)(const SolverOptions& options, const Device& device) = nullptr;
   std::unique_ptr<Solver<double>> (*make_double)(const SolverOptions& options, const Device& device) = nullptr;
-  /// For particles that are spread over ranks: sources and targets are a rank's own, and all calls about them, save()
-  /// and restore() too, are of all ranks. Null, or null from there: it wants all particles on every rank (of GPUs).
+  /// For distributed particles: sources and targets are a rank's own. All ranks make all calls about them, also save()
+  /// and restore(). Null, or a null result: the solver needs all particles on every rank.
   std::unique_ptr<Solver<float>> (*make_spread_single)(const SolverOptions& options, const Device& device,
                                                        std::shared_ptr<Communicator> ranks) = nullptr;
   std::unique_ptr<Solver<double>> (*make_spread_double)(const SolverOptions& options, const Device& device,
@@ -81,20 +88,20 @@ SolverEntry mesh_entry();
 PERGOLA_API const std::vector<SolverEntry>& solver_entries();
 /// Throws Error(input) with the nearest valid name.
 PERGOLA_API const SolverEntry& solver_entry(const std::string& name);
-/// Adds a solver of one's own: before the first configuration is read, by one thread.
+/// Adds a solver. Call it before the first configuration is read, from one thread.
 PERGOLA_API void register_solver(SolverEntry entry);
 
-/// The box that the solver of these options works in; open space where it has none.
+/// The box of the solver of these options; open space if it has none.
 PERGOLA_API Box box_of(const SolverOptions& options);
 PERGOLA_API void set_box(SolverOptions& options, const Box& box);
 
-/// Whether ranks may keep their own particles only, and the solver for them, with external potentials.
+/// Whether each rank can keep its own particles only, and the solver for that, with external potentials.
 PERGOLA_API bool can_spread(const SolverOptions& options, const Device& device);
 template <class Real>
 PERGOLA_API std::unique_ptr<Solver<Real>> make_spread_solver(const SolverOptions& options, const Device& device,
                                                              std::shared_ptr<Communicator> ranks);
 
-/// What the options ask for and cannot be had together.
+/// The first conflict between options, if there is one.
 PERGOLA_API std::optional<Conflict> solver_conflict(const SolverOptions& options);
 
 }  // namespace pergola

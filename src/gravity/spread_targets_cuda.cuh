@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: what solvers share whose trees are over particles that are spread over GPU ranks.
+// CUDA only: what solvers share whose trees are over particles distributed over GPU ranks.
 #include <cstdint>
 #include <limits>
 #include <memory>

@@ -1,3 +1,4 @@
+// The textbook tile kernel, for `pergola paper bertinelli` only.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cuda(const SolverOptions& options, const Device& device);
-/// For particles that are spread over ranks, on the CPU.
+/// For particles distributed over ranks, on the CPU.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_tree(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks);
@@ -32,11 +32,11 @@ struct TreeNumbers {
   using Pair = std::conditional_t<precision == Precision::double_, double, float>;
 };
 
-/// Throw Error(input) for sources that a tree cannot hold and for answers that it does not give.
+/// Throw Error(input) for sources that a tree cannot hold, and for results that it does not compute.
 void check_tree_sources(std::int64_t count, bool to_be_predicted);
 void check_tree_wants(unsigned want);
 
-/// Says why the force on the particle at `place` is not a number; arrays on the host.
+/// Throws the reason why the force on the particle at `place` is not a number. Arrays are on the host.
 template <class Real>
 [[noreturn]] void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const Real* y, const Real* z,
                                const std::uint8_t* species, const SolverOptions& options);
@@ -46,9 +46,9 @@ template <class Real>
 [[noreturn]] void tree_failure(std::int64_t place, std::int64_t partner, double square, double epsilon,
                                const SolverOptions& options);
 
-/// The opening parameters for what the options ask: gravity.tree.accuracy, or an opening angle.
+/// The opening parameters for gravity.tree.accuracy, or for an opening angle.
 tree::Opening tree_opening(const TreeOptions& options, const Softening& softening);
-/// The lengths, and from where on they are kept apart. The result refers to `softening`.
+/// The softening lengths, and the width of cells from which on they are kept apart. The result refers to `softening`.
 tree::TreeSoftening tree_softening(const Softening& softening, const tree::Opening& opening);
 
 }  // namespace pergola

@@ -1,4 +1,5 @@
-#include "gravity/for_precision.hpp"
+// The tree alone, in open space, on the CPU.
+#include "gravity/solver.hpp"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets.hpp"
 #include "tree/octree_cpu.hpp"
@@ -41,10 +42,10 @@ void TreeCpu<precision>::evaluate(const Targets& targets, unsigned want, const F
   const std::int64_t failed = targets_.serve(
       tree_, targets, want, options_.gravitational_constant, forces,
       [&](const tree::ActiveSet& active, std::uint32_t grain, const tree::Sink& sink) {
-        return tree::begin_walk(view, opening_, active, grain, sink);
+        return tree::begin_walk(view, tree::OpenSpace(), opening_, active, grain, sink);
       },
       [&](const tree::ActiveSet& active, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-        tree::walk(view, opening_, active, task, sink);
+        tree::walk(view, tree::OpenSpace(), opening_, active, task, sink);
       });
   clock_->end();
   if (failed < tree_.count())

@@ -1,4 +1,5 @@
-#include "gravity/for_precision.hpp"
+// The tree alone, in open space, on a GPU.
+#include "gravity/solver.hpp"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 

@@ -1,3 +1,4 @@
+// The entry of the tree: its keys, its box, its energy. In a periodic box it is TreePM.
 #include <algorithm>
 #include <utility>
 
@@ -50,7 +51,7 @@ std::vector<TreeKey> tree_keys() {
           order_key()};
 }
 
-/// Up to so many particles the potential energy is the sum over all pairs.
+/// Up to this number of particles the potential energy is the sum over all pairs.
 constexpr std::int64_t summed_directly = 32768;
 
 /// An accuracy of at least 1e-4: the relative error of the potential energy is then some 1e-6.

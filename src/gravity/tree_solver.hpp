@@ -1,4 +1,5 @@
 #pragma once
+// Solvers with a tree: what the tree alone and TreePM share on both devices.
 #include <cstdint>
 
 #include "base/error.hpp"

@@ -1,12 +1,12 @@
 #include "gravity/tree_spread.hpp"
 
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// The tree alone, in open space, over particles that are spread over ranks: the forces of one rank, bit for bit.
+/// The tree alone, in open space, over particles distributed over ranks: the forces of one rank, bit for bit.
 template <Precision precision>
 class TreeSpread final : public SpreadTreeSolver<precision> {
  public:
@@ -49,10 +49,10 @@ void TreeSpread<precision>::evaluate(const Targets& targets, unsigned want, cons
   this->serve(
       targets, want, forces, tree::OpenSpace(), opening_,
       [&](const auto& view, const tree::ActiveSet& own, std::uint32_t grain, const tree::Sink& sink) {
-        return tree::begin_walk(view, opening_, own, grain, sink);
+        return tree::begin_walk(view, tree::OpenSpace(), opening_, own, grain, sink);
       },
       [&](const auto& view, const tree::ActiveSet& own, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-        tree::walk(view, opening_, own, task, sink);
+        tree::walk(view, tree::OpenSpace(), opening_, own, task, sink);
       });
 }
 

@@ -19,7 +19,7 @@
 
 namespace pergola {
 
-/// What solvers share whose tree is over particles that are spread over ranks, on the CPU.
+/// What solvers share whose tree is over particles distributed over ranks, on the CPU.
 template <Precision precision>
 class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
                          public SourceMoves,

@@ -11,8 +11,8 @@
 #include "device/launch.cuh"
 #include "device/stage_clock.hpp"
 #include "domain/arrived_places.hpp"
-#include "gravity/for_precision.hpp"
 #include "gravity/gathered_state.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree.hpp"
@@ -25,7 +25,7 @@ namespace pergola {
 
 namespace {
 
-/// The tree alone, in open space, over particles that are spread over ranks, on GPUs: the forces of one rank, bit for
+/// The tree alone, in open space, over particles distributed over ranks, on GPUs: the forces of one rank, bit for
 /// bit. Particles go to the rank of their cell, the walk there serves them, and its answers go back.
 template <Precision precision>
 class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>,

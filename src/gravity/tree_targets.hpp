@@ -11,8 +11,8 @@
 
 namespace pergola {
 
-/// The walk over a tree on the CPU for the targets of an evaluation, and where its answers go: for the tree solver and
-/// for TreePM.
+/// Serves the targets of an evaluation by a walk over a tree on the CPU and stores the results. For the tree solver and
+/// TreePM.
 template <class State, class Pair>
 class TreeTargets {
  public:
@@ -28,8 +28,8 @@ class TreeTargets {
                      double gravitational_constant, const Forces<State>& forces, const Begin& begin, const Walk& walk);
 
  private:
-  /// Particles of a task, about: enough tasks for many threads, and few enough cells above them. It does not depend on
-  /// the number of threads.
+  /// About the number of particles of a task. It gives enough tasks for many threads and few cells above them, and does
+  /// not depend on the number of threads.
   static constexpr std::uint32_t grain = 2048;
   static constexpr std::int64_t chunk = 8192, target_chunk = 256;
 
@@ -47,8 +47,8 @@ class TreeTargets {
 
   Device device_;
   bool all_ask_ = true;
-  // For a part of the sources: the place in the tree of each; by place whether it asks, and its number among the
-  // targets; the cells that hold one.
+  // If only a part of the sources is active: the place of each source in the tree; by place, whether it is active and
+  // its number among the targets; by cell, whether it has an active particle.
   bool has_rank_ = false;
   std::vector<std::uint32_t> rank_;
   std::vector<std::int64_t> slot_;

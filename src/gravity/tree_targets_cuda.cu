@@ -1,3 +1,5 @@
+// The walk on a GPU for the targets of an evaluation: levels from the root down, in batches whose lists fit into
+// memory. If lists have too little room, it measures how much they need and walks again.
 #include "gravity/tree_targets_cuda.cuh"
 
 #include <algorithm>

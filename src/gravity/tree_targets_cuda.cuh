@@ -10,8 +10,8 @@
 
 namespace pergola {
 
-/// As TreeTargets for the CPU. Lists of the walk have room for a usual system; where they overflow, the walk is done
-/// again with more.
+/// As TreeTargets for the CPU. The lists of the walk suffice for a usual system. If they overflow, the walk is done
+/// again with larger ones.
 template <class State, class Pair>
 class TreeTargetsCuda {
  public:
@@ -24,7 +24,7 @@ class TreeTargetsCuda {
   /// From now on walks add the work of each cell to `by_cell`.
   void count_work(std::uint32_t* by_cell) { work_ = by_cell; }
 
-  /// Where the answers go; what is to be added to them is still to be said.
+  /// The arrays of results, without a choice whether they are added to.
   static tree::WalkOutput output(const Tree& on, unsigned want, double gravitational_constant,
                                  const Forces<State>& forces);
   /// Answers the targets. Returns the lowest place whose force is not a finite number, or the number of sources where
@@ -37,11 +37,11 @@ class TreeTargetsCuda {
   template <class Space>
   std::int64_t serve_own(Tree& on, const Space& space, const tree::Opening& opening, std::int64_t own,
                          const tree::WalkOutput& out, const std::function<void()>& begin);
-  /// The same of these cells only. Where some of what they meet is missing, answers are not good.
+  /// The same for these cells only. If some cells that they need are missing, the results are not valid.
   template <class Space>
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const tree::ServedCells& cells,
                      const tree::MissingCells& missing, tree::WalkOutput out, const std::function<void()>& begin);
-  /// Bytes for a tree of n particles with its walk; others use so much of the tree's arena.
+  /// Bytes for a tree of n particles with its walk. `arena_of_others`: the part of the tree's arena that others use.
   std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening, const tree::Forest& forest,
                             std::int64_t arena_of_others) const {
     return bytes_for_all(n, order, softening, forest, arena_of_others) + bytes_for_part(n);

@@ -27,7 +27,7 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, const Device& device);
-/// For particles that are spread over ranks; on GPUs in a periodic box.
+/// For particles distributed over ranks; on GPUs in a periodic box.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
                                                  std::shared_ptr<Communicator> ranks);
@@ -37,25 +37,24 @@ std::unique_ptr<Solver<Real>> make_spread_treepm_cuda(const SolverOptions& optio
 
 // gravity/treepm_entry.cpp
 const SolverInfo& treepm_info();
-/// In open space the box goes with the sources: every step finds its own, so that the long range has none for several
-/// steps.
+/// In open space every step finds its own box around the sources, so no long range serves several steps.
 const SolverInfo& open_treepm_info();
 struct SolverEntry;
 SolverEntry treepm_entry();
 std::optional<Conflict> treepm_conflict(const SolverOptions& options);
 
-/// The box of the tree and of TreePM: that of the mesh's keys; open space where the boundary is left open and there is
-/// no box. With all that is left open found from the particles and the side that comes with them (0: none): periodic
-/// where there is one and no external potential, which has no images.
+/// The box of the tree and of TreePM, which has the keys of the mesh's box. If the boundary is left open and there is
+/// no box, it is open space. find_tree_box() finds what is left open from the particles and the side that they state
+/// (0: none): periodic if they state one and there is no external potential, which has no images.
 Box& tree_box(SolverOptions& options);
 Box find_tree_box(const SolverOptions& options, ParticleSource& particles, double stated_side);
 
-/// What is set by hand in [gravity.treepm]; 0 and none: chosen by the accuracy.
-/// Whether ranks on GPUs find the long range while they build and walk trees, which takes more memory: by default where
-/// they have it.
+/// Whether ranks on GPUs find the long range while they build and walk trees, which takes more memory. By default they
+/// do if the memory suffices.
 enum class Overlap { where_it_fits, always, never };
 inline constexpr std::array<std::string_view, 3> overlap_names{"auto", "always", "never"};
 
+/// Values that the user sets in [gravity.treepm]. 0 and none: chosen from the accuracy.
 struct TreePmOptions {
   double split = 0, cut_off = 0;  // in cells
   int cells = 0;                  // along the longest side of the box, in open space of the mesh
@@ -65,11 +64,11 @@ struct TreePmOptions {
 };
 TreePmOptions treepm_options(const SolverOptions& options);
 
-/// So many split lengths a cut-off has at most.
+/// The largest cut-off, in split lengths.
 inline constexpr double most_split_lengths = 8;
 
-/// Whether a periodic mesh may have so many cells along a side: those of nearest_mesh_size(), and, for it is to have a
-/// multiple of a lattice's planes, others that are even and have no large prime factors.
+/// Whether a periodic mesh may have this number of cells along a side: those of nearest_mesh_size(), and other even
+/// numbers without large prime factors, because the mesh should have a multiple of a lattice's planes.
 bool is_treepm_mesh_size(int cells);
 
 /// The parameters of an evaluation.
@@ -78,7 +77,7 @@ struct TreePmParameters {
   Assignment assignment = Assignment::pcs;
   double split = 0, cut_off = 0;  // r_s and r_c in units of length
   double softening = 0;           // ε of the long range, in units of length
-  double of_images = 0;           // what softening images beyond the nearest makes of forces; 0: little
+  double of_images = 0;           // the effect of softening on images beyond the nearest; 0: small
   bool is_cramped = false;        // too few particles for the cut-off that the accuracy wants near a lattice
   tree::Opening opening;
   double root_particles = tree::root_particles;  // the fewest of a root of a GPU's forest in the mean
@@ -88,12 +87,13 @@ struct TreePmParameters {
   std::string text(const std::string& solver) const;  // for the user
 };
 
-/// What gravity.tree.accuracy and what was set by hand amount to for n particles in a periodic box, or in open space in
-/// a cube that holds them. Throws Error(input) that names the key where the box or the softening does not allow it.
+/// The parameters for gravity.tree.accuracy and the values that the user set, for n particles in a periodic box, or in
+/// open space in a cube that holds them. Throws Error(input) that names the key if the box or the softening does not
+/// allow them.
 TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n, const Box& box);
 
-/// The cube for particles in open space that are in a smaller one: of a few sides and at a few places, so that it stays
-/// the same while they move a little, and nothing but where they are decides it.
+/// A cube around particles in open space. It has one of few sides and places, so that it stays the same while the
+/// particles move a little. It depends on their positions only.
 Box steady_cube(const tree::Frame& about);
 
 inline bool is_same_cube(const Box& a, const Box& b) {
@@ -135,8 +135,9 @@ inline double per_acceleration(const SolverOptions& options, const tree::Frame& 
   return unit > 0 ? 1 / unit : 0;
 }
 
-/// From the mesh's potential to the long range's. It holds each particle's own, and has a mean of zero in a periodic
-/// box: so has the whole with that of the short range taken off.
+/// From the mesh's potential to that of the long range. The mesh's includes each particle's own potential, which is
+/// taken away, and in a periodic box it has a mean of zero. With the mean of the short range taken away, the sum has
+/// that too.
 struct LongRangePotential {
   double own = 0, mean = 0;
   PERGOLA_HD double of(double on_mesh, double mass) const { return on_mesh + own * mass + mean; }

@@ -1,4 +1,4 @@
-#include "gravity/long_range_potential_cuda.cuh"
+#include "gravity/treepm_cuda.cuh"
 #include "gravity/treepm_spread_cuda.cuh"
 
 namespace pergola {

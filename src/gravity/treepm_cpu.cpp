@@ -1,5 +1,6 @@
+// TreePM on the CPU: the walk of the short range, then the forces of the mesh are added.
 #include "device/parallel.hpp"
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/tree_targets.hpp"
 #include "gravity/treepm_solver.hpp"
 #include "tree/octree_cpu.hpp"
@@ -9,7 +10,7 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t chunk = 8192;
+constexpr std::int64_t long_range_chunk = 8192;
 
 /// evaluate() adds the mesh's forces to those of the walk.
 template <Precision precision>
@@ -78,10 +79,10 @@ void TreePmCpu<precision>::evaluate(const Targets& targets, unsigned want, const
   const std::int64_t failed = targets_.serve(
       tree_, targets, want, options_.gravitational_constant, forces,
       [&](const tree::ActiveSet& active, std::uint32_t grain, const tree::Sink& sink) {
-        return tree::begin_short_walk(view, box, opening, active, grain, sink);
+        return tree::begin_walk(view, box, opening, active, grain, sink);
       },
       [&](const tree::ActiveSet& active, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-        tree::short_walk(view, box, opening, active, task, sink);
+        tree::walk(view, box, opening, active, task, sink);
       });
   clock_->end();
   if (failed < tree_.count())
@@ -99,7 +100,7 @@ void TreePmCpu<precision>::add_long_range(const Targets& targets, unsigned want,
     of_mesh.potential = potential_.data();
     mesh_->evaluate(targets, want_potential, of_mesh);
   }
-  parallel_chunks(device_.threads(), targets.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), targets.count, long_range_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
       if (want & want_acceleration) {

@@ -1,9 +1,9 @@
+// TreePM on a GPU: the mesh works in the memory of the tree, before the walk.
 #include "device/arena.hpp"
 #include "device/launch.cuh"
-#include "gravity/for_precision.hpp"
-#include "gravity/long_range_potential_cuda.cuh"
-#include "gravity/mesh_in_tree_cuda.cuh"
+#include "gravity/solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
+#include "gravity/treepm_cuda.cuh"
 #include "gravity/treepm_solver.hpp"
 
 namespace pergola {

@@ -1,3 +1,4 @@
+// The entry of TreePM: its keys, its box, its energy.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +30,7 @@ TreePmKey cells_number(const std::string& name, const std::string& help, const R
           [=](const SolverOptions& options) -> KeyValue { return own_number(options, key.c_str()); }};
 }
 
-TreePmKey cells_key() {
+TreePmKey treepm_cells_key() {
   return {"cells",
           "along the longest side of the box, in open space of the mesh; 0: chosen by accuracy and number of particles",
           [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
@@ -68,7 +69,7 @@ std::vector<TreePmKey> treepm_keys() {
                        Range::between(0.5, 16)),
           cells_number("cut_off", "radius of the short range, in cells; 0: chosen by gravity.tree.accuracy",
                        Range::between(1, 128)),
-          cells_key(), assignment_key(),
+          treepm_cells_key(), assignment_key(),
           word_key("overlap",
                    "auto | always | never: ranks on GPUs find the long range while they work on trees, which takes "
                    "more memory; auto: where they have it",
@@ -121,7 +122,7 @@ Box find_tree_box(const SolverOptions& options, ParticleSource& particles, doubl
 namespace {
 
 /// The mesh of a trial has at most `cells` per side.
-SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
+SolverOptions smaller_treepm_mesh(SolverOptions options, int cells, double& fewer) {
   const int given = treepm_options(options).cells, trial = given > 0 ? std::min(given, cells) : cells;
   fewer = given > 0 ? std::pow(static_cast<double>(given) / trial, 3) : 1;
   options.own["treepm.cells"] = std::int64_t{trial};
@@ -175,7 +176,7 @@ SolverEntry treepm_entry() {
           .energy = {.pairs_up_to = 0},
           .keeps_accuracy = true,
           .cost = StepCost::cells,
-          .trial = smaller_mesh,
+          .trial = smaller_treepm_mesh,
           .box = tree_box,
           .find_box = find_tree_box,
           .check = treepm_conflict,

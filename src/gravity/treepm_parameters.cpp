@@ -1,3 +1,4 @@
+// Split, cut-off, cells and opening of TreePM for an accuracy: calibrated tables, and what a box has room for.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 /// Parameters for accuracies from `above` down to `below`, interpolated in the logarithm; docs/treepm.md has the
 /// measurements.
-struct Calibration {
+struct TreePmCalibration {
   double above, below;
   Assignment assignment;
   double split[2];    // r_s in cells
@@ -32,7 +33,7 @@ struct Calibration {
 /// Near a lattice of particles, which is where a universe begins, cut-off radii on a shell of neighbours or just short
 /// of one err most. Down to 1e-4 the radius goes from one place between two shells to the next, each with the split
 /// length that errs least there: 1.84, 1.90, 2.15, 2.37, 2.62, … spacings.
-constexpr Calibration in_a_box[] = {
+constexpr TreePmCalibration in_a_box[] = {
     {1e-2, 7.5e-3, Assignment::pcs, {0.8, 0.8}, {4.6, 4.6}, {2, 2}, {0.5, 0.486}, 4},
     {7.5e-3, 6.25e-3, Assignment::pcs, {0.817, 0.817}, {4.65, 4.65}, {2, 2}, {0.486, 0.478}, 4},
     {6.25e-3, 5e-3, Assignment::pcs, {0.85, 0.85}, {5.06, 5.06}, {2, 2}, {0.478, 0.468}, 4},
@@ -50,15 +51,15 @@ constexpr Calibration in_a_box[] = {
     {1e-4, 1e-5, Assignment::pcs, {1.745, 3.8}, {6.33, 8.0}, {2, 2}, {0.4, 0.4}, 0}};
 /// In open space forces do not cancel, transforms are twice as long along each axis, and most particles are near the
 /// middle.
-constexpr Calibration in_the_open[] = {
+constexpr TreePmCalibration in_the_open[] = {
     {1e-2, 1e-3, Assignment::pcs, {0.95, 1.15}, {4.8, 5.4}, {0.75, 0.75}, {0.5, 0.4}, 0},
     {1e-3, 1e-5, Assignment::pcs, {1.15, 3.4}, {5.4, 7.4}, {0.75, 0.75}, {0.4, 0.4}, 0}};
 
 template <std::size_t count>
-const Calibration& calibration(const Calibration (&rows)[count], double accuracy) {
+const TreePmCalibration& calibration(const TreePmCalibration (&treepm_rows)[count], double accuracy) {
   std::size_t k = 0;
-  while (k + 1 < count && accuracy < rows[k].below) ++k;
-  return rows[k];
+  while (k + 1 < count && accuracy < treepm_rows[k].below) ++k;
+  return treepm_rows[k];
 }
 
 /// Plummer's softening has no end: at a distance r it takes 3/2 (ε/r)² of the force away. The mesh has that for one
@@ -128,9 +129,8 @@ SofteningRange softening_range(const Softening& softening) {
   return range;
 }
 
-/// Split length, cut-off and softening of the long range from the first two, which become longer where the softening
-/// asks for it and they were not set by hand: more cells of the same width, which near a lattice is a part of its own.
-/// Returns the least cut-off.
+/// Finds split length, cut-off and softening of the long range. Split length and cut-off become longer, in cells of the
+/// same width, if the softening requires it and the user has not set them. Returns the least cut-off.
 double find_ranges(const SolverOptions& options, const TreePmOptions& given, TreePmParameters& found) {
   const SofteningRange range = softening_range(options.softening);
   double least = range.longest * physics::support(options.softening.kernel);
@@ -233,7 +233,7 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
   const Lattice lattice = lattice_of(box, n);
   // Two lattices have other shells of neighbours than one.
   const double like = lattice.lattices == 2 ? std::max(accuracy / two_lattices_part, 1e-5) : accuracy;
-  const Calibration& row = box.periodic() ? calibration(in_a_box, like) : calibration(in_the_open, like);
+  const TreePmCalibration& row = box.periodic() ? calibration(in_a_box, like) : calibration(in_the_open, like);
   const double part = std::log(row.above / like) / std::log(row.above / row.below);
   const double split = given.split > 0 ? given.split : between(row.split, part);
   const double cut_off = given.cut_off > 0 ? given.cut_off : split * between(row.cut_off, part);

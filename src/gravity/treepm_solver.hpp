@@ -1,4 +1,5 @@
 #pragma once
+// TreePM: what it shares on both devices.
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,9 +12,11 @@
 
 namespace pergola {
 
-/// What TreePM has on both devices: the mesh of the long range, whose forces at all particles are found in prepare(),
-/// for the tree compares what it leaves out with the whole acceleration; or by themselves, where the long range has a
-/// step of its own. update() keeps the cells of the tree and the accelerations that were estimated for it.
+/// What TreePM has on both devices: the mesh of the long range around the tree of the short range.
+///
+/// prepare() finds the mesh's forces at all particles, because the tree compares neglected terms with the whole
+/// acceleration. If the long range has steps of its own, find_long_range() finds them. update() keeps the cells of the
+/// tree and its estimated accelerations.
 template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
 class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
  public:
@@ -38,7 +41,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   }
 
  protected:
-  /// The sources at a time; moved: those of the last time.
+  /// Takes the sources at a time. `moved`: the sources of the last time, a little later.
   virtual void take(const Sources<State>& sources, bool moved) = 0;
 
   template <class Self>

@@ -3,8 +3,8 @@
 
 #include "device/arena.hpp"
 #include "device/parallel.hpp"
-#include "gravity/for_precision.hpp"
 #include "gravity/mesh.hpp"
+#include "gravity/solver.hpp"
 #include "gravity/tree_spread.hpp"
 #include "gravity/treepm.hpp"
 
@@ -16,7 +16,7 @@ constexpr std::int64_t chunk = 8192;
 /// Numbers change a little where particles move to their work: this part more room.
 constexpr std::int64_t spare_part = 16;
 
-/// TreePM over particles that are spread over ranks: the forces of one rank, bit for bit. The mesh
+/// TreePM over particles distributed over ranks: the forces of one rank, bit for bit. The mesh
 /// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
 template <Precision precision>
 class TreePmSpread final : public SpreadTreeSolver<precision> {
@@ -140,10 +140,10 @@ void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, co
   this->serve(
       targets, want, forces, box, opening,
       [&](const auto& view, const tree::ActiveSet& own, std::uint32_t grain, const tree::Sink& sink) {
-        return tree::begin_short_walk(view, box, opening, own, grain, sink);
+        return tree::begin_walk(view, box, opening, own, grain, sink);
       },
       [&](const auto& view, const tree::ActiveSet& own, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-        tree::short_walk(view, box, opening, own, task, sink);
+        tree::walk(view, box, opening, own, task, sink);
       });
   if (has_mesh_forces_) add_long_range(targets, want, forces);
 }

@@ -1,6 +1,6 @@
 #include "gravity/treepm_spread_cuda.cuh"
 
-#include "gravity/for_precision.hpp"
+#include "gravity/solver.hpp"
 
 namespace pergola {
 
@@ -168,7 +168,7 @@ void TreePmSpreadCuda<precision>::weigh() {
   counted_ = {{found.begin(), found.end()}, times_};
 }
 
-/// The accelerations that the walk's opening compares with; guests have none. From the mesh's forces in groups, where
+/// The accelerations that the walk's opening compares with; ghosts have none. From the mesh's forces in groups, where
 /// these were found.
 template <Precision precision>
 void TreePmSpreadCuda<precision>::estimate() {

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: TreePM over particles that are spread over GPU ranks.
+// CUDA only: TreePM over particles distributed over GPU ranks.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -16,19 +16,19 @@
 #include "device/launch.cuh"
 #include "gravity/gathered_state.hpp"
 #include "gravity/mesh_beside_cuda.cuh"
-#include "gravity/mesh_in_tree_cuda.cuh"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm.hpp"
+#include "gravity/treepm_cuda.cuh"
 #include "tree/forest_domains_cuda.cuh"
 #include "tree/spread_bounds_cuda.cuh"
 
 namespace pergola {
 
-/// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
-/// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
+/// TreePM over particles distributed over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
+/// rank's particles their long range where they are kept. They go to the rank of their root and as ghosts to those
 /// around it; the walk there serves own particles only, and its answers go back. Where GPUs have the memory, trees are
 /// built and walked beside what the mesh does: in between the estimate of accelerations needs its forces at the centres
 /// of groups. Elsewhere one follows the other, as in one process (gravity/treepm_cuda.cu): the mesh works in the memory

@@ -6,13 +6,13 @@
 
 namespace pergola {
 
-/// One call of a user's force: the particles that ask and where their accelerations stand, on the solver's device. The
+/// One call of a user's force: the active particles and their accelerations, on the solver's device. The
 /// arrays of the particles hold all of them, in the order of memory; particle t of `count` is at place(t).
 template <class Real>
 struct ForceCall {
   const Device* device = nullptr;
   double time = 0;         // of the places; 0 for an evaluation outside a run
-  std::int64_t count = 0;  // particles that ask
+  std::int64_t count = 0;  // active particles
   const Real *x = nullptr, *y = nullptr, *z = nullptr;
   /// Null where the evaluation has none. A leapfrog's stand half a step before the places: a force that depends on
   /// them is of first order in the step.

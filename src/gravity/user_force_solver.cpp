@@ -1,9 +1,8 @@
-#include "gravity/user_force_solver.hpp"
+// Forces of the user that are added to the answers of any solver.
+#include "gravity/wrapped_solver.hpp"
 
 #include <type_traits>
 #include <vector>
-
-#include "gravity/wrapped_solver.hpp"
 
 namespace pergola {
 

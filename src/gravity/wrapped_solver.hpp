@@ -1,4 +1,5 @@
 #pragma once
+// Solvers around another one, which add something to its answers: external potentials and forces of the user.
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,8 +9,8 @@
 
 namespace pergola {
 
-/// A solver whose answers something is added to that gives no jerk and knows its targets by their places at one time.
-/// All else is asked of the solver inside.
+/// Adds something to the accelerations and potentials of the solver inside, and forwards all other calls to it. The
+/// addition has no jerk and needs sources at one time.
 template <class Real>
 class WrappedSolver : public Solver<Real> {
  public:
@@ -75,5 +76,45 @@ class WrappedSolver : public Solver<Real> {
   Sources<Real> sources_;
   StageClock* clock_ = nullptr;
 };
+
+/// Adds the external potentials of the options to the answers of `inner`, at the targets' places. No jerk, and no
+/// sources that are to be predicted.
+template <class Real>
+std::unique_ptr<Solver<Real>> add_external_potentials(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
+                                                      const Device& device);
+
+/// What is done for one target; looped over on the CPU (gravity/external_solver.cpp) and on CUDA.
+template <class Real>
+struct AddExternal {
+  const physics::ExternalLaw<Real>* laws = nullptr;  // on the device
+  std::int64_t law_count = 0;
+  const Real *x = nullptr, *y = nullptr, *z = nullptr;
+  Targets targets;
+  Forces<Real> forces;  // null: not wanted
+
+  PERGOLA_HD void operator()(std::int64_t t) const {
+    const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
+    const Vec3<Real> place{x[i], y[i], z[i]};
+    if (forces.ax) {
+      Vec3<Real> sum{Real(0), Real(0), Real(0)};
+      for (std::int64_t k = 0; k < law_count; ++k) sum = sum + physics::external_field(laws[k], place).acceleration;
+      forces.ax[t] += sum.x, forces.ay[t] += sum.y, forces.az[t] += sum.z;
+    }
+    if (forces.potential) {
+      Real sum = Real(0);
+      for (std::int64_t k = 0; k < law_count; ++k) sum = sum + physics::external_field(laws[k], place).potential;
+      forces.potential[t] += sum;
+    }
+  }
+};
+
+/// Present where cuda_built is true.
+template <class Real>
+void add_external_cuda(const Device& device, const AddExternal<Real>& body);
+
+/// Calls the user's forces of the options after `inner` has answered. No jerk, and no sources that are to be predicted.
+template <class Real>
+std::unique_ptr<Solver<Real>> add_user_forces(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
+                                              const Device& device);
 
 }  // namespace pergola

@@ -14,7 +14,6 @@
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
-#include "config/registered_keys.hpp"
 #include "io/write_queue.hpp"
 #include "sim/system.hpp"
 

@@ -1,3 +1,4 @@
+// A snapshot as analyses take it: box, universe, units, and peculiar velocities.
 #include "sim/analysis_snapshot.hpp"
 
 #include <cmath>

@@ -1,5 +1,13 @@
 // A system under gravity as a run sees it: energies, files, remarks and the report card.
 #include "sim/gravity_system.hpp"
+#include "analysis/radii.hpp"
+#include "comm/agreement.hpp"
+#include "comm/collectives.hpp"
+#include "comm/shares.hpp"
+#include "io/snapshot_writer.hpp"
+#include "io/spread_snapshot.hpp"
+#include "io/state_hash.hpp"
+#include "sim/spread_view.hpp"
 
 #include <fmt/core.h>
 
@@ -10,14 +18,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "analysis/radii.hpp"
-#include "comm/agreement.hpp"
-#include "comm/collectives.hpp"
-#include "comm/shares.hpp"
-#include "io/snapshot_writer.hpp"
-#include "io/spread_snapshot.hpp"
-#include "io/state_hash.hpp"
-#include "sim/spread_view.hpp"
 
 namespace pergola {
 
@@ -286,7 +286,7 @@ void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQ
   queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
 }
 
-/// A sample of so many, with masses that make up for the others.
+/// A sample of at most `most` particles, with masses that make up for the others.
 Particles GravitySystem::standing_for_all(std::int64_t most) {
   Particles sample = this->sample(most);
   const double each = static_cast<double>(size()) / static_cast<double>(sample.size());

@@ -1,4 +1,4 @@
-// What a box of the universe is compared with at its end: linear theory, a table of somebody else, halos of Tinker.
+// What a box of the universe is compared with at its end: linear theory, a given table, halos of Tinker.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 /// Fewer say nothing about theory.
 constexpr std::int64_t least_for_structure = 32 * 32 * 32;
 
-/// The waves that the box began with; none where nobody said.
+/// The waves that the box began with; none if they are not known.
 std::optional<ModelWaves> waves_at_start(const RunConfig& config) {
   if (!config.particles.model.empty()) return model_waves(config.particles.model, config.particles.options);
   if (config.inherited_cosmology || !config.cosmology) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<UniverseResolution> resolution_of(RunConfig config, const Box& box
   return universe_resolution(config, size, start_time);
 }
 
-/// Of a spectrum in the run's lengths, to that of tables in Mpc/h.
+/// Converts a spectrum from the run's lengths to Mpc/h.
 PowerSpectrum in_mpc_h(PowerSpectrum spectrum, double length_mpc_h) {
   const double volume = length_mpc_h * length_mpc_h * length_mpc_h;
   for (PowerBin& bin : spectrum.bins) bin.k /= length_mpc_h, bin.power *= volume;
@@ -64,7 +64,7 @@ Check one_within(const char* name, double measured, double tolerance) {
   return {name, measured, 1, tolerance, std::abs(measured - 1) <= tolerance};
 }
 
-/// The largest waves against linear theory, as far as it holds: with what so few waves happen to be.
+/// The largest waves against linear theory while it holds. The tolerance includes the scatter of few waves.
 std::optional<Check> linear_check(const PowerSpectrum& spectrum, const ModelWaves& waves, double growth,
                                   double k_trusted) {
   const auto linear = [&](double k) { return growth * growth * waves.power(k); };
@@ -81,7 +81,7 @@ std::optional<Check> linear_check(const PowerSpectrum& spectrum, const ModelWave
   return check;
 }
 
-/// The largest waves against those of the start, and where that cannot be, why.
+/// The largest waves against those of the start, or the reason why that is not possible.
 std::optional<Check> growth_check(const StartingPower& start, const PowerSpectrum& end, const RunConfig& config,
                                   double a, double k_trusted, std::string& why_not) {
   if (start.scale_factor == 0) {

@@ -1,3 +1,4 @@
+// GravitySystem: how it is made from a configuration, particles or a saved state; its steps; its state for readers.
 #include "sim/gravity_system.hpp"
 #include "analysis/energy.hpp"
 #include "analysis/shown_potential.hpp"
@@ -15,6 +16,7 @@
 #include "sim/system.hpp"
 #include "sim/spread_view.hpp"
 #include "time/integrator_entry.hpp"
+#include "sim/system_entry.hpp"
 
 #include <fmt/core.h>
 
@@ -433,5 +435,30 @@ GravitySystem::AuditedForces GravitySystem::audited_forces(const std::vector<std
 }
 
 void GravitySystem::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
+
+namespace {
+
+/// A picture is named after what it shows.
+std::string picture_name(const RunConfig& config) {
+  if (config.cosmology) return "universe";
+  if (!config.particles.parts.empty()) return "collision";
+  return config.particles.file.empty() ? config.particles.model : "particles";
+}
+
+std::unique_ptr<System> make_gravity(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                                     StateInput* state) {
+  if (state) return std::make_unique<GravitySystem>(config, *state, std::move(communicator));
+  return std::make_unique<GravitySystem>(config, std::move(communicator));
+}
+
+}  // namespace
+
+SystemEntry gravity_system_entry() {
+  return {.kind = "gravity",
+          .snapshots = "snap_#.hdf5",
+          .picture = picture_name,
+          .starts_from_snapshots = true,
+          .make = make_gravity};
+}
 
 }  // namespace pergola

@@ -15,9 +15,9 @@
 
 namespace pergola {
 
-/// Particles under gravity with their solver and integrator on a device, from a configuration: as a run sees them, and
-/// for users of the library. It owns its parts: any number of systems live in one process. For a run with logs,
-/// snapshots and checkpoints in a directory see run/run.hpp.
+/// Particles under gravity with their solver and integrator on a device, from a configuration. For runs and for users
+/// of the library. It owns its parts, so any number of systems live in one process. run/run.hpp adds a directory with
+/// logs, snapshots and checkpoints.
 class PERGOLA_API GravitySystem : public System {
  public:
   /// With the particles that the configuration names.
@@ -25,10 +25,10 @@ class PERGOLA_API GravitySystem : public System {
   /// With these particles, at `time`; the configuration's [particles] is not looked at.
   GravitySystem(const RunConfig& config, const Particles& particles, double time = 0,
                 std::shared_ptr<Communicator> communicator = serial_communicator());
-  /// With particles that are taken piece by piece; whoever makes the source answers for its values.
+  /// With particles that are read piece by piece. Their values are not checked.
   GravitySystem(const RunConfig& config, ParticleSource& particles, double time = 0,
                 std::shared_ptr<Communicator> communicator = serial_communicator());
-  /// With the state that save() gave, to go on bit-identically.
+  /// From a state of save(), to continue with the same bits.
   GravitySystem(const RunConfig& config, StateInput& state,
                 std::shared_ptr<Communicator> communicator = serial_communicator());
   GravitySystem(const RunConfig& config, const StateBlocks& state,
@@ -70,14 +70,14 @@ class PERGOLA_API GravitySystem : public System {
     particles,  // at time()
     potentials  // and what a snapshot has of potentials: particles_with_potentials()
   };
-  /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), sample(),
-  /// save()) is for rank 0, which does `action` while the others give it what it reads, a piece in memory at a time.
-  /// All ranks call it together; what one throws all throw.
+  /// With several ranks each may keep its own particles only. Rank 0 then does `action`, in which it may make calls
+  /// about all particles (particles(), sample(), save()), while the other ranks give it what it reads, piece by piece.
+  /// All ranks call it; what one throws, all throw.
   void on_root(const std::function<void()>& action, Reading reading) const;
   void on_root(const std::function<void()>& action) override { on_root(action, Reading::particles); }
 
-  /// Advances. At the configuration's end_time all particles take a last step to exactly that time and the system is
-  /// over; at any other time the steps go on unchanged and the state there is predicted from them.
+  /// Advances. At the configuration's end_time all particles take a last step to exactly that time, and the system
+  /// ends. At any other time the state is predicted from the steps, which do not change.
   void run_until(double time);
   bool advance(double limit, const std::function<bool()>& enough) override;
   /// A leapfrog's energies are measured at the first step (block steps: the first that ends for all particles) that is
@@ -98,16 +98,17 @@ class PERGOLA_API GravitySystem : public System {
   /// Where each rank keeps its own particles: a call of all ranks, which all get the same.
   ParticleCensus census() const;
   std::string state_hash() override;
-  /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
+  /// Replaces all particles at time(), by any number of others. Steps are chosen as at a start; counts() continue.
   void set_particles(const Particles& particles);
 
-  /// The particles where they live, without a copy, as they are at step_time(); good until the next step. Error(input)
-  /// where the integrator has no such moment (block steps, Hermite). Reading them changes
-  /// nothing.
+  /// Borrows the particles on their device, without a copy, as they are at step_time(); valid until the next step.
+  /// Error(input) if the integrator has no such moment (block steps, Hermite). Reading them
+  /// changes nothing.
   LentParticles lend();
-  /// Places or velocities that were lent have been changed: finds the forces anew.
+  /// After lend(): positions or velocities have been changed. Finds the forces again.
   void take_back();
-  /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
+  /// If a reader still holds the borrowed arrays, the system continues with copies. The reader keeps the originals by
+  /// what is returned.
   std::shared_ptr<void> leave_lent();
 
   /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
@@ -169,7 +170,7 @@ class PERGOLA_API GravitySystem : public System {
   void watch(const Energies& energies);
   /// Where each rank keeps its own particles: a call of all ranks.
   LargeWaves find_large_waves() const;
-  /// Whether a universe of so many particles is compared with theory at its end.
+  /// Whether the universe is compared with theory at its end, which depends on the number of particles.
   bool is_compared() const;
   /// Where each rank keeps its own particles: a call of all ranks.
   void take_starting_power();
@@ -184,8 +185,8 @@ class PERGOLA_API GravitySystem : public System {
   /// Halos against theory where there is such a spectrum. Where each rank keeps its own particles: a call of all ranks;
   /// else on rank 0.
   std::vector<Check> halo_checks(const std::function<void(const std::string& part)>& begins);
-  /// What the report card asks for and energies do not tell, by name. Where each rank keeps its own particles: a call
-  /// of all ranks.
+  /// Quantities of the report card that are not energies, by name. If each rank keeps its own particles: a call of all
+  /// ranks.
   std::map<std::string, double> measure_particles();
   /// What few lines of energies leave open in the energy equation.
   double energy_equation_doubt() const;

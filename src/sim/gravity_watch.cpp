@@ -1,17 +1,22 @@
+// GravitySystem while it runs: remarks about the configuration at the start, and in an expanding universe the equation
+// of energy and the growth of the largest waves.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "base/text.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
-#include "physics/growth.hpp"
+#include "physics/cosmology.hpp"
 #include "sim/gravity_system.hpp"
-#include "sim/softening_remark.hpp"
+#include "base/error.hpp"
 
 namespace pergola {
 
@@ -52,6 +57,51 @@ std::string late_start_remark(const RunConfig& config, double start) {
       1 / start - 1, contrast, to_text(most_contrast));
 }
 
+/// Species of the particles, and softening lengths that suit them.
+struct FoundSpecies {
+  std::array<bool, species_count> species{};
+  std::array<double, species_count> suits{};  // 0: no advice
+};
+
+/// The species that a part has; of a model without advice, and of particles that a program gives, none are known.
+void find_species(const RunConfig::ParticlesPart& part, FoundSpecies& found) {
+  if (part.file.empty()) {
+    if (part.model.empty()) return;
+    const auto advice = model_softening(part.model, part.options);
+    for (std::size_t s = 0; s < advice.size(); ++s)
+      if (advice[s] > 0) found.species[s] = true, found.suits[s] = advice[s];
+    return;
+  }
+  try {
+    const auto counts = inspect_snapshot(part.file).counts;
+    for (std::size_t s = 0; s < counts.size(); ++s) found.species[s] |= counts[s] > 0;
+  } catch (const Error&) {  // a resumed run may no longer have its file
+  }
+}
+
+/// gravity.softening has one default, whatever the units and the particles are. Where these have units, or where other
+/// species have been given their own, it is hardly meant: what to say then, with what suits the model; empty: nothing.
+std::string default_softening_remark(const RunConfig& config) {
+  if (solver_entry(config.gravity.solver).can.smooths) return {};
+  FoundSpecies found;
+  for (const auto& part : config.particles.all()) find_species(part, found);
+  const auto& epsilon = config.gravity.softening.epsilon;
+  const double by_default = RunConfig{}.gravity.softening.epsilon[0];
+  std::vector<std::string> names, advice;
+  bool others = false;
+  for (std::size_t s = 0; s < epsilon.size(); ++s) {
+    if (!found.species[s]) continue;
+    others |= epsilon[s] != by_default;
+    if (epsilon[s] != by_default) continue;
+    names.emplace_back(species_names[s]);
+    if (found.suits[s] > 0) advice.push_back(fmt::format("{} = {:.2g}", species_names[s], found.suits[s]));
+  }
+  if (names.empty() || !(others || config.cosmology || config.unit_system().name != nbody_units().name)) return {};
+  return fmt::format("gravity.softening: {} of {} is the default, which knows neither units nor particles; set it{}",
+                     to_text(by_default), fmt::join(names, ", "),
+                     advice.empty() ? "" : fmt::format(", {{ {} }} suits the model", fmt::join(advice, ", ")));
+}
+
 /// What a file says of itself that the run takes otherwise.
 void add_file_remarks(const RunConfig& config, const Box& box, std::vector<Remark>& sentences) {
   const std::string& file = config.particles.file;
@@ -80,8 +130,8 @@ void add_file_remarks(const RunConfig& config, const Box& box, std::vector<Remar
 
 }  // namespace
 
-/// A line of energies of an expanding universe: the energy equation goes on, and the largest waves are looked at while
-/// they are linear.
+/// With each line of energies of an expanding universe: advances the energy equation, and measures the largest waves
+/// while they are linear.
 void GravitySystem::watch(const Energies& energies) {
   const double a = time();
   energy_error_ = energy_equation_.add(a, energies.kinetic, energies.potential);
@@ -124,7 +174,7 @@ std::vector<Check> GravitySystem::growth_checks() const {
   return found;
 }
 
-/// None where it is small beside what is asked for, so that the tolerance stays what it is.
+/// 0 if it is small compared with the expected accuracy, so that the tolerance stays the same.
 double GravitySystem::energy_equation_doubt() const {
   const RunConfig& config = this->config();
   if (!config.cosmology) return 0;

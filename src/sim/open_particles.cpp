@@ -1,4 +1,12 @@
+// Particles of a configuration: from a model, from a file, or two parts on an orbit.
 #include "sim/open_particles.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/snapshot.hpp"
+#include "models/merge.hpp"
+#include "models/model_source.hpp"
+#include "particles/particle_check.hpp"
+#include "gravity/solver_entry.hpp"
 
 #include <fmt/core.h>
 
@@ -6,12 +14,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "io/snapshot.hpp"
-#include "models/merge.hpp"
-#include "models/model_source.hpp"
-#include "particles/particle_check.hpp"
 
 namespace pergola {
 
@@ -121,6 +123,26 @@ StartingPoint open_particles(const RunConfig& config, int threads, bool whole, c
   config.require_particles();
   return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole, device, shared)
                                         : open_parts(config, threads, whole);
+}
+
+Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side) {
+  const SolverEntry& entry = solver_entry(config.gravity.solver);
+  if (!entry.find_box) return box_of(config.gravity);
+  try {
+    return entry.find_box(config.gravity, particles, stated_side);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", config.source, error.what()));
+  }
+}
+
+bool box_is_for_all(const SolverOptions& options) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  return entry.box && (entry.cost == StepCost::cells || box_of(options).periodic());
+}
+
+Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side) {
+  HostParticles source(particles);
+  return find_solver_box(config, source, stated_side);
 }
 
 }  // namespace pergola

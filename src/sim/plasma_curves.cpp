@@ -1,3 +1,4 @@
+// Curves and maps of the fields of a plasma.
 #include "sim/plasma_curves.hpp"
 
 #include <fmt/core.h>

@@ -4,8 +4,6 @@
 
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
-#include "sim/field_layers.hpp"
-#include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
 namespace pergola {
@@ -15,7 +13,7 @@ namespace pergola {
 PERGOLA_API std::vector<StateCurve> field_curves(const FieldLayers& field, const std::array<int, 3>& cells,
                                                  int dimensions, int axis, double length, double strength);
 
-/// The same of a plasma that goes on.
+/// The same for a running plasma.
 PERGOLA_API std::vector<StateCurve> plasma_curves(const FieldLayers& electric, const PlasmaOptions& options,
                                                   const PlasmaUnits& units, int axis);
 

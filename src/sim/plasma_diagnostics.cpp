@@ -1,3 +1,5 @@
+// Waves of a plasma: what is recorded during a run, fits of frequency and growth, and the theory that they are compared
+// with.
 #include "sim/plasma_diagnostics.hpp"
 
 #include <fmt/core.h>
@@ -12,7 +14,6 @@
 #include "physics/bernstein.hpp"
 #include "physics/green.hpp"
 #include "physics/plasma_dispersion.hpp"
-#include "sim/plasma_wave_theory.hpp"
 
 namespace pergola {
 
@@ -72,7 +73,7 @@ const std::vector<std::string>& PlasmaDiagnostics::file_names() {
 }
 
 bool PlasmaDiagnostics::in_window(double time) const {
-  // A time may lie a rounding error beyond the one that was meant.
+  // A time may be a rounding error too late.
   return time >= wave_.from * (1 - 1e-9) && (wave_.until == 0 || time <= wave_.until * (1 + 1e-9));
 }
 
@@ -116,8 +117,8 @@ double PlasmaDiagnostics::measure(const std::string& name) const {
   return sum / count * units_.energy().file;
 }
 
-/// Curves for waves along an axis from `longest` to the shortest that is kept, below the highest frequency: Langmuir
-/// waves where no magnetic field turns the particles out of the axis and nothing drifts, Bernstein waves across a
+/// Theoretical curves for waves along an axis, from `longest` to the shortest recorded wave, below the highest
+/// frequency. Langmuir waves if there is no drift and no magnetic field across the axis, Bernstein waves across a
 /// field.
 std::vector<SpectrumCurve> PlasmaDiagnostics::theory(int axis, double longest, double highest) const {
   std::vector<WaveSpecies> species;
@@ -204,8 +205,8 @@ std::string PlasmaDiagnostics::spectrum_text(const SpectrumFile& spectrum) const
   return text;
 }
 
-/// The wave with the line that was fitted, 0 outside its window: growth's straight line where it grows, the envelope of
-/// the oscillation where not.
+/// The wave with the fitted line, which is 0 outside its window: a straight line if the wave grows, else the envelope
+/// of the oscillation.
 std::string PlasmaDiagnostics::wave_text() const {
   const WaveSeries window = wave_series();
   const GrowthWindow growth = growth_window();
@@ -236,6 +237,41 @@ void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
   write_spectrum(directory / "spectrum.hdf5", spectrum);
   write_text(directory / "spectrum.csv", spectrum_text(spectrum));
   write_text(directory / "wave.csv", wave_text());
+}
+
+namespace {}  // namespace
+
+std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
+                                 const std::array<int, 3>& mode) {
+  const std::complex<double> none{not_a_number, not_a_number};
+  if (kinds.empty() || dot(options.magnetic_field, options.magnetic_field) > 0) return none;
+  std::array<double, 3> k{};
+  double squared = 0, shape = 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(options.dimensions); ++axis) {
+    k[axis] = physics::wave_number(mode[axis], options.cells[axis]);
+    squared += k[axis] * k[axis];
+    shape *= grid_shape_squared(k[axis], options.smoothing, static_cast<int>(options.shape));
+  }
+  if (squared == 0) return none;
+  const double length = std::sqrt(squared);
+  std::vector<WaveSpecies> species;
+  bool streams = false;
+  for (const PlasmaKind& kind : kinds) {
+    const auto &u = kind.drift, &v = kind.thermal_speed;
+    const double drift = (k[0] * u.x + k[1] * u.y + k[2] * u.z) / length;
+    species.push_back({kind.plasma_frequency_squared, std::hypot(k[0] * v.x, k[1] * v.y, k[2] * v.z) / length, drift});
+    streams = streams || drift != species[0].drift;
+  }
+  if (streams) {
+    const std::complex<double> cold = cold_beam_root(length, species, shape);
+    if (!(cold.imag() > 1e-6)) return none;
+    const std::complex<double> warm = dielectric_root(cold, length, species, shape);
+    return warm.imag() > 0 ? warm : none;
+  }
+  if (species.size() > 1 || species[0].drift != 0) return none;
+  const double plasma = std::sqrt(species[0].plasma_frequency_squared);
+  if (species[0].thermal_speed == 0) return {plasma * std::sqrt(shape), 0};
+  return plasma * langmuir_root(length * species[0].thermal_speed / plasma, shape);
 }
 
 }  // namespace pergola

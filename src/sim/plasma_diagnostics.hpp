@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <complex>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,9 +13,20 @@
 #include "io/table_file.hpp"
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
-#include "sim/plasma_kind.hpp"
 
 namespace pergola {
+
+/// The numbers of a species for the theory of waves, in units of computation.
+struct PlasmaKind {
+  double plasma_frequency_squared = 1;  // q² n/m
+  Vec3<double> thermal_speed{0, 0, 0}, drift{0, 0, 0};
+};
+
+/// ω + iγ of the wave with `mode` wavelengths in the box, in units of computation: for streams the fastest growing
+/// wave, for a plasma at rest the Langmuir wave with its damping. NaN if this theory does not apply: with a magnetic
+/// field, or if streams do not grow.
+PERGOLA_API std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
+                                             const std::array<int, 3>& mode);
 
 /// How fast the wave of PlasmaWave grows, in the run's units. NaN: nothing grows, or no theory is known.
 struct WaveGrowth {

@@ -1,3 +1,4 @@
+// Checks of a plasma run before it starts: stability of the step, resolution of the grid, memory.
 #include "sim/plasma_preflight.hpp"
 
 #include <fmt/core.h>

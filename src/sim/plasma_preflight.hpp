@@ -9,13 +9,12 @@
 
 namespace pergola {
 
-/// What a plasma run asks of step and grid, before it is begun. Returns warnings, each with its number and the remedy;
-/// throws Error(input) where the run could not be stable. Limits: Birdsall & Langdon 1985, sections 4-2 and 8-13.
+/// Checks step and grid of a plasma run before it starts. Returns warnings, each with its number and the remedy; throws
+/// Error(input) if the run cannot be stable. Limits: Birdsall & Langdon 1985, sections 4-2 and 8-13.
 PERGOLA_API std::vector<std::string> check_plasma(const RunConfig& config);
 
-/// Bytes that a plasma run takes: particles, grid and scratch on the device, and the particles on the host as they are
-/// loaded; of one of so many ranks, each with its share of the particles. Numbers of particles may be beyond what an
-/// integer holds.
+/// Bytes of a plasma run: particles, grid and scratch on the device, and the particles on the host while they are
+/// loaded; with several ranks, of one rank. Numbers of particles may be beyond the range of an integer.
 struct PlasmaMemory {
   double particles = 0;
   double device_bytes = 0, host_bytes = 0;

@@ -15,7 +15,7 @@ namespace {
 
 // What rank 0 asks for: particles, a field in the layers of each rank, some columns and some layers of that, or a range
 // of what a rank saves, by its number.
-constexpr std::int64_t ask_particles = 0, ask_field = 1, ask_columns = 2, ask_layers = 3, ask_state = 4;
+constexpr std::int64_t ask_particles = 0, ask_field = 1, ask_columns = 2, ask_layers = 3, ask_plasma_state = 4;
 // That rank 0 gets at a time, of values at least a column or a layer.
 constexpr std::int64_t piece_particles = std::int64_t{1} << 18, block_values = std::int64_t{1} << 18;
 
@@ -60,7 +60,7 @@ void PlasmaSystem::answer(const RankRows::Request& own, std::byte* to) const {
   if (!to) return bring_own(own.what, own.first);
   if (own.what == ask_particles) return answer_particles(own, to);
   RankRows::Request of_state = own;
-  of_state.what -= ask_state;
+  of_state.what -= ask_plasma_state;
   answer_state(own_state_.value(), of_state, to);
 }
 
@@ -70,10 +70,10 @@ void PlasmaSystem::bring(std::int64_t what, std::int64_t which) const {
                 "plasma: expected a call within PlasmaSystem::on_root(), for each rank has its own "
                 "particles, found one outside it");
   const auto s = static_cast<std::size_t>(which);
-  const bool here = what == ask_particles ? s < own_particles_.size() && own_particles_[s].has_value()
-                    : what == ask_field   ? own_field_number_ == which
-                    : what == ask_state   ? own_state_.has_value() && own_state_steps_ == particles_->steps()
-                                          : false;
+  const bool here = what == ask_particles      ? s < own_particles_.size() && own_particles_[s].has_value()
+                    : what == ask_field        ? own_field_number_ == which
+                    : what == ask_plasma_state ? own_state_.has_value() && own_state_steps_ == particles_->steps()
+                                               : false;
   if (!here) rows_->together({what, which});
 }
 
@@ -209,8 +209,8 @@ void PlasmaSystem::for_pieces(int species, const std::function<void(PlasmaPartic
 
 void PlasmaSystem::save(StateSource& to) {
   if (rows_) {
-    bring(ask_state);
-    put_spread_state(*rows_, *own_state_, ask_state, to);
+    bring(ask_plasma_state);
+    put_spread_state(*rows_, *own_state_, ask_plasma_state, to);
   } else {
     particles_->save(to);
   }

@@ -1,3 +1,5 @@
+// PlasmaSystem: how it is made, its steps, its files and its report. plasma_spread.cpp has what rank 0 reads of all
+// ranks.
 #include "sim/plasma_system.hpp"
 
 #include <fmt/core.h>
@@ -12,20 +14,21 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
-#include "config/checked.hpp"
+#include "config/config.hpp"
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
 #include "plasma/unit_names.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
-#include "sim/rank_device.hpp"
+#include "sim/system.hpp"
+#include "sim/system_entry.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// Steps between two looks at clocks and signals last about this long.
+/// About the time of the steps between two checks of clocks and signals.
 constexpr double shortest_batch_seconds = 0.02, longest_batch_seconds = 0.1;
 constexpr std::int64_t most_steps_in_batch = 1 << 16;
 
@@ -38,7 +41,7 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
   return all;
 }
 
-/// Of a saved state what PlasmaDiagnostics has put there: not the particles.
+/// The blocks of PlasmaDiagnostics in a saved state, without the particles.
 StateBlocks blocks_of_record(StateInput& state) {
   StateBlocks record;
   for (const std::string& name : state.names()) {
@@ -177,7 +180,7 @@ void PlasmaSystem::write_snapshot(const std::filesystem::path& path, WriteQueue*
   on_root([&] { hand_over_snapshot(path, queue, done); });
 }
 
-/// On rank 0.
+/// On rank 0. Puts the parts of a snapshot into the queue one by one; the last one closes the file.
 void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                       const std::function<void()>& done) {
   auto taken = std::make_shared<PlasmaSnapshot>();
@@ -215,7 +218,7 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   });
 }
 
-/// Of several ranks each has the particles that it gives, particles_->particles() being a call of all.
+/// Each rank hashes the particles that it gives. particles_->particles() is a call of all ranks.
 std::string PlasmaSystem::state_hash() {
   StateHash hash;
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
@@ -224,7 +227,7 @@ std::string PlasmaSystem::state_hash() {
   return hash.text();
 }
 
-/// All particles come to the host to be chosen from, some at a time.
+/// Copies all particles to the host, some at a time, to choose from them.
 Particles PlasmaSystem::sample(std::int64_t most) {
   Particles chosen;
   const double length = units_.length().file, velocity = units_.velocity().file;
@@ -357,6 +360,16 @@ std::string PlasmaSystem::describe() const {
                       {"from", known(growth.from)},       {"until", known(growth.until)}};
   }
   return record.dump();
+}
+
+SystemEntry plasma_system_entry() {
+  return {.kind = "plasma",
+          .snapshots = "plasma_#.h5",
+          .picture = [](const RunConfig&) -> std::string { return "plasma"; },
+          .make = [](const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                     StateInput* state) -> std::unique_ptr<System> {
+            return std::make_unique<PlasmaSystem>(config, state, std::move(communicator));
+          }};
 }
 
 }  // namespace pergola

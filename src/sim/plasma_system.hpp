@@ -5,18 +5,19 @@
 
 #include "domain/rank_rows.hpp"
 #include "plasma/particle_in_cell.hpp"
-#include "sim/field_layers.hpp"
 #include "sim/plasma_diagnostics.hpp"
+#include "sim/state_map.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {
 
 struct FieldBlock;
 
-/// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
-/// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
-/// step of a run may be shorter than time.step. Several ranks share the box out in slabs; each gives and saves a
-/// stretch of the particles, counted through all species.
+/// A plasma with its field on a device, from a configuration. For runs and for users of the library.
+///
+/// Fields exist at whole steps. An output happens at the first step that is not before its time and states the time of
+/// that step. Only the last step of a run may be shorter than time.step. With several ranks each has a slab of the box,
+/// and gives and saves a range of the particles, counted through all species.
 class PERGOLA_API PlasmaSystem : public System {
  public:
   /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
@@ -77,10 +78,10 @@ class PERGOLA_API PlasmaSystem : public System {
   FieldBlock block(std::int64_t what, std::int64_t piece) const;
   void for_blocks(std::int64_t field, std::int64_t what,
                   const std::function<void(const FieldBlock& block, std::vector<double> values)>& use) const;
-  /// What this rank has of what rank 0 asks for.
+  /// Answers a request of rank 0 with this rank's part.
   void answer(const RankRows::Request& own, std::byte* to) const;
   void answer_particles(const RankRows::Request& own, std::byte* to) const;
-  /// Rank 0 has all ranks bring together what it will ask for, once.
+  /// Rank 0 lets all ranks gather what it will request, once.
   void bring(std::int64_t what, std::int64_t which = 0) const;
   void bring_own(std::int64_t what, std::int64_t which) const;
   void save_record(StateSource& to) const;
@@ -101,8 +102,8 @@ class PERGOLA_API PlasmaSystem : public System {
   bool over_ = false;
   std::vector<Remark> remarks_;
   RankRows* rows_ = nullptr;  // in on_root(), of several ranks
-  // What this rank has, while rank 0 asks for it: its stretch of the particles by species, what it saves, and a field
-  // in its layers; on rank 0 a block of that field.
+  // This rank's part of what rank 0 requests: its range of the particles by species, its state, and a field in its
+  // layers; on rank 0 a block of that field.
   mutable std::vector<std::optional<PlasmaParticles>> own_particles_;
   mutable std::optional<StateSource> own_state_;
   mutable std::int64_t own_state_steps_ = 0;  // that had been taken when it was saved

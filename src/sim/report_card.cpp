@@ -1,13 +1,14 @@
+// The report card: measured against expected at the end of a run.
 #include "sim/report_card.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
+#include "comm/collectives.hpp"
+#include "physics/separation.hpp"
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "base/error.hpp"
-#include "comm/agreement.hpp"
-#include "comm/collectives.hpp"
-#include "physics/separation.hpp"
 
 namespace pergola {
 

@@ -1,4 +1,5 @@
 #pragma once
+// The report card of a run: what was measured at its end against what was expected.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,7 +19,7 @@ struct Check {
   bool passed = false;
   double scatter =
       0;  // one standard deviation that few waves leave in what is measured, part of the tolerance; 0: none
-  std::vector<double> parts{};  // what `measured` is a mean of, one by one; empty: not told
+  std::vector<double> parts{};  // the values that `measured` is the mean of; empty: not known
 };
 
 /// What a run was at its start and at its end.

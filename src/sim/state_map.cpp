@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "sim/field_layers.hpp"
-
 namespace pergola {
 
 StateMap state_map(std::string title, std::string unit, const FieldLayers& values, double factor,

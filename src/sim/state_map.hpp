@@ -1,5 +1,8 @@
 #pragma once
+// Curves and maps of a system at one moment, in the units of the configuration, for pages and pictures.
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,7 +10,15 @@
 
 namespace pergola {
 
-/// Something of a system at one moment that is best seen as a map of x and y.
+/// A curve.
+struct StateCurve {
+  enum class Look { line, logarithmic, bars };  // logarithmic: y; bars: both axes
+  std::string title;
+  Look look = Look::line;
+  std::vector<double> x, y;  // x rising
+};
+
+/// A map over x and y.
 struct StateMap {
   std::string title, unit;       // for people; the unit may be empty
   std::array<int, 2> cells{};    // along x and y
@@ -21,5 +32,19 @@ PERGOLA_API StateMap state_map(std::string title, std::string unit, const std::v
 
 /// |E| from its components at the same points; the third may be empty.
 PERGOLA_API std::vector<double> lengths_of(const std::array<std::vector<double>, 3>& components);
+
+/// Gives the values of a field, x fastest: calls `use` with all of them, or with some whole rows along x at a time, in
+/// order. `first`: the place of the first value.
+using FieldLayers =
+    std::function<void(const std::function<void(std::int64_t first, const std::vector<double>& values)>& use)>;
+
+/// The layers of a field in memory, which must outlive them.
+inline FieldLayers whole_field(const std::vector<double>& values) {
+  return [&values](const auto& use) { use(0, values); };
+}
+
+/// state_map() of a field in layers, times `factor`.
+PERGOLA_API StateMap state_map(std::string title, std::string unit, const FieldLayers& values, double factor,
+                               const std::array<int, 3>& cells, const std::array<double, 2>& spacing);
 
 }  // namespace pergola

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <string>
+
 #include "base/error.hpp"
 #include "sim/system_entry.hpp"
 
@@ -27,6 +29,16 @@ std::string snapshot_name(const RunConfig& config, int number) {
   const std::string& pattern = system_entry(config).snapshots;
   const auto at = pattern.find('#');
   return fmt::format("{}{:03}{}", pattern.substr(0, at), number, pattern.substr(at + 1));
+}
+
+Device open_rank_device(const RunConfig& config, const Communicator& communicator) {
+  std::string spec = config.run.device;
+  if (cuda_built && communicator.size() > 1 && (spec == "auto" || spec == "cuda")) {
+    int usable = 0;
+    for (const auto& report : list_devices()) usable += report.usable && report.spec.starts_with("cuda:");
+    if (usable > 0) spec = fmt::format("cuda:{}", communicator.rank() % usable);
+  }
+  return Device::open(spec, config.run.threads);
 }
 
 }  // namespace pergola

@@ -7,7 +7,7 @@
 
 namespace pergola {
 
-/// A kind of system describes how it is made and shown; what a configuration has for it is in config/kind.hpp.
+/// How a kind of system is made and shown. What a configuration has for it is in config/kind.hpp.
 struct SystemEntry {
   std::string kind;                                           // KindEntry::name
   std::string snapshots;                                      // their names in the directory of a run; # is a number
@@ -18,7 +18,7 @@ struct SystemEntry {
                                   StateInput* state) = nullptr;
 };
 
-// sim/gravity_entry.cpp, sim/plasma_entry.cpp.
+// At the end of sim/gravity_system.cpp and sim/plasma_system.cpp.
 SystemEntry gravity_system_entry();
 SystemEntry plasma_system_entry();
 

@@ -1,4 +1,7 @@
+// Units and times as words, for pictures and tables.
 #include "sim/unit_text.hpp"
+#include "base/error.hpp"
+#include "base/units.hpp"
 
 #include <fmt/core.h>
 
@@ -9,8 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.hpp"
-#include "base/units.hpp"
 
 namespace pergola {
 

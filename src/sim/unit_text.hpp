@@ -1,4 +1,5 @@
 #pragma once
+// Units and times as words.
 #include <string>
 #include <vector>
 

@@ -1,15 +1,16 @@
+// The wave number and the halo mass up to which a run of the universe can be trusted.
 #include "sim/universe_resolution.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "gravity/solver_entry.hpp"
+#include "models/model.hpp"
+#include "physics/resolution.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.hpp"
-#include "base/units.hpp"
-#include "gravity/solver_entry.hpp"
-#include "models/model.hpp"
-#include "physics/resolution.hpp"
 
 namespace pergola {
 

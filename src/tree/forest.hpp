@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tree/keys.hpp"
-#include "tree/softening_digit.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {
@@ -39,7 +38,7 @@ struct Forest {
 
 /// Roots are at least so many cut-off radii wide, so that particles may leave their cubes a little, hold at least so
 /// many particles in the mean, so that leaves are filled as those of one tree, and are at most on this level: a place
-/// takes 16 bytes of every rank. Small roots spare ranks guests.
+/// takes 16 bytes of every rank. Small roots spare ranks ghosts.
 inline constexpr double root_cut_offs = 1.25;
 inline constexpr double root_particles = 2 * leaf_capacity;
 inline constexpr int finest_roots = 8;

@@ -22,7 +22,7 @@ namespace pergola::tree {
 
 /// Ranks have stretches of a forest's plots, in the order of keys, each about as much work, or as many particles where
 /// that is not known. A particle goes to the
-/// rank that has its root, and from there as a guest to those that have a root around it. All ranks make all calls that
+/// rank that has its root, and from there as a ghost to those that have a root around it. All ranks make all calls that
 /// are not const together.
 template <class Real>
 class ForestDomains {
@@ -43,7 +43,7 @@ class ForestDomains {
   SavedTree cut(SavedPieces& saved, const Forest& forest);
 
   std::int64_t kept() const { return kept_; }
-  /// Particles that this rank works on; with guests.
+  /// Particles that this rank works on; with ghosts.
   std::int64_t own() const { return own_.arriving(); }
   std::int64_t count() const { return own_.arriving() + guests_.arriving(); }
   /// Brings particles, own ones first, with the masses that they had when domains were cut, if these were equal. They
@@ -64,7 +64,7 @@ class ForestDomains {
     return workers_.of(own_, reinterpret_cast<std::uint32_t*>(scratch_(bytes)));
   }
 
-  /// The way to own particles, on which guests take no part. They may be kept where they are worked on, number k at
+  /// The way to own particles, on which ghosts take no part. They may be kept where they are worked on, number k at
   /// places[k], which is its number from then on, and elsewhere again (gravity/source_moves.hpp).
   DeviceRouting& way() { return own_; }
   void keep_here(const std::uint32_t* places);

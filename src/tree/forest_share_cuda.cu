@@ -14,7 +14,7 @@ ToldTree OctreeCuda<T>::told(std::int64_t own, const std::vector<std::uint32_t>&
   told.accelerations = has_accelerations_, told.centres = periodic_;
   if (count_ == 0) return told;
   told.order = on_host(device_, place_.data(), count_);
-  std::vector<std::uint32_t> own_before;  // where there are guests, by place in this rank's tree: own ones before it
+  std::vector<std::uint32_t> own_before;  // where there are ghosts, by place in this rank's tree: own ones before it
   if (own < count_) {
     std::uint32_t before = 0;
     own_before.reserve(told.order.size());

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: the cube that holds all particles, and their mass.
+// CUDA only: the cube that holds all particles, and their total mass, both in a fixed order of sums.
 #include "base/exact_sum.hpp"
 #include "tree/octree_cuda.cuh"
 
@@ -39,7 +39,7 @@ inline __device__ void start_bounds(double (&value)[bound_values]) {
   for (int a = 0; a < 3; ++a) value[a] = INFINITY, value[3 + a] = -INFINITY;
   value[6] = 0, value[7] = INFINITY, value[8] = -INFINITY;
 }
-/// A position that is no number ends up in both bounds.
+/// A position that is not a number becomes part of both bounds.
 inline __device__ void widen(double (&value)[bound_values], int axis, double low, double high) {
   value[axis] = low < value[axis] || isnan(low) ? low : value[axis];
   value[3 + axis] = high > value[3 + axis] || isnan(high) ? high : value[3 + axis];
@@ -107,9 +107,9 @@ __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Lim
   reduce_block(value, partial + blockIdx.x * bound_values);
 }
 
-/// Sums of equal masses do not depend on their order; others are summed exactly, and in a periodic box all, for there
-/// the sum does not depend on who adds up which. Leaves zeros in the limbs. A periodic box has a cube of its own,
-/// wherever the particles are.
+/// The sum of equal masses does not depend on their order. Other masses are summed exactly; in a periodic box all are,
+/// so that the sum does not depend on the distribution over ranks. Leaves zeros in the limbs. In a periodic box the
+/// cube is that of the box.
 static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, Box box, double apart,
                                     double given_mass, BuildReport* to) {
   double value[bound_values];

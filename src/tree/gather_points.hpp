@@ -1,4 +1,5 @@
 #pragma once
+// Fields of particles, from the order of memory to the order of the tree.
 #include <cstdint>
 
 #include "device/parallel.hpp"
@@ -6,7 +7,7 @@
 
 namespace pergola::tree {
 
-/// Takes numbers of points in the tree's order and units, one of each point at a time.
+/// Copies fields of points into the tree's order and units.
 template <class Real>
 struct PointGatherer {
   int threads;
@@ -45,7 +46,7 @@ struct PointGatherer {
 
  private:
   static constexpr std::int64_t chunk = 8192;
-  /// Points lie anywhere in memory: they are asked for so many before they are used.
+  /// Points lie anywhere in memory: each is prefetched this number of points before it is used.
   static constexpr std::int64_t ahead = 16;
 
   template <class V, class Of>

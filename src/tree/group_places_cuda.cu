@@ -1,3 +1,4 @@
+// Places of groups of particles, where the mesh of TreePM is asked for forces.
 #include "tree/group_places_cuda.cuh"
 
 #include "device/launch.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: where the groups are whose accelerations are estimated (tree/estimate.hpp).
+// CUDA only: the places of the groups whose accelerations are estimated (tree/estimate.hpp).
 #include <cstdint>
 
 #include "device/arena.hpp"
@@ -7,8 +7,7 @@
 
 namespace pergola::tree {
 
-/// The groups of a tree, in any order: the cell of each, its centre in the user's units, and what is known of the
-/// acceleration there.
+/// The groups of a tree, in any order: the cell of each, its centre in the user's units, and the acceleration there.
 template <class Real>
 struct GroupPlaces {
   std::int64_t count = 0;
@@ -17,7 +16,7 @@ struct GroupPlaces {
   Real* acceleration[3] = {};
 
   GroupPlaces() = default;
-  /// With room for groups of so many cells.
+  /// Memory for the groups of a tree with this number of cells.
   GroupPlaces(MemoryParts& parts, std::int64_t cells) {
     cell = parts.take<std::uint32_t>(cells), counter = parts.take<std::uint32_t>(1);
     for (Real** const values : {&x, &y, &z, &acceleration[0], &acceleration[1], &acceleration[2]})
@@ -35,10 +34,10 @@ struct GroupPlaces {
   }
 };
 
-/// Finds those that have particles with numbers below `own`. Waits.
+/// Finds the groups with particles whose numbers are below `own`. Waits.
 template <class T, class Real>
 void find_groups_cuda(const Device& device, const OctreeCuda<T>& tree, std::int64_t own, GroupPlaces<Real>& to);
-/// Along one axis, by cell: the acceleration of groups times `unit`; of other cells nothing.
+/// Along one axis, by cell: the acceleration of groups times `unit`. Other cells are left unchanged.
 template <class Real>
 void set_rest_cuda(const Device& device, const GroupPlaces<Real>& groups, int axis, double unit, float* rest);
 

@@ -1,17 +1,40 @@
 #pragma once
-// CUDA only: the particles of a leaf whose pairs a warp sums, and what becomes of the sums.
+// CUDA only: how the lanes of a warp serve the particles of a leaf, and what becomes of their sums.
+#include <cstdint>
+
 #include "physics/pair.hpp"
-#include "tree/leaf_lanes.cuh"
 #include "tree/walk_cuda.cuh"
 
 namespace pergola::tree {
 
-/// Particles that are summed over at a time.
+/// The distribution of targets over lanes. If there are few targets, groups of lanes share the sources.
+struct LeafLanes {
+  int width, part, parts;
+  int own;  // the lane's target
+  bool is_target;
+
+  __device__ LeafLanes(std::uint32_t count, int lane) {
+    width = count <= 1 ? 1 : count > 16 ? 32 : 1 << (32 - __clz(static_cast<int>(count) - 1));
+    part = lane / width;
+    parts = 32 / width;
+    own = lane % width;
+    is_target = own < static_cast<int>(count);
+  }
+};
+
+/// The number of targets, of up to 64, that are served first, if that keeps more lanes busy: a power of two, with at
+/// most half of it left over. 0: all are served together.
+__device__ __forceinline__ std::uint32_t served_first(std::uint32_t count) {
+  const std::uint32_t first = count <= 2 ? 1 : 1u << (31 - __clz(static_cast<int>(count) - 1));
+  return count > first && 2 * count <= 3 * first ? first : 0;
+}
+
+/// The number of sources in a tile.
 inline constexpr int near_tile = 128;
 
-/// What is known of all pairs of a kernel. by_particle: each particle has a softening length of its own. looks: pairs
-/// look for their nearest images, in leaves as large as the box; else all act as their cells lie. terms: of the
-/// polynomials of the short-range law.
+/// What holds for all pairs of a kernel. by_particle: each particle has its own softening length. looks: each pair
+/// finds its nearest image (leaves as large as the box); else the image is that of the cells. terms: of the polynomials
+/// of the short-range law.
 template <class LawOf, bool by_particle_, class SpaceOf, bool with_potential_, bool looks, int terms_>
 struct PairKind {
   using Law = LawOf;
@@ -22,7 +45,7 @@ struct PairKind {
   static constexpr bool culls = Space::periodic && !looks;
 };
 
-/// A lane has `per_lane` targets: with a share of the sources for each (Kind::culls), or all of them for both.
+/// A lane has `per_lane` targets: with a part of the sources for each (Kind::culls), or all sources for both.
 template <class T, int per_lane, class Kind>
 class LeafTargets {
  protected:
@@ -70,7 +93,7 @@ class LeafTargets {
   }
 
   __device__ void finish() {
-    // The parts come together in the order of their lanes' bits.
+    // Parts are added in the order of their lanes' bits.
 #pragma unroll
     for (int p = 0; p < per_lane; ++p) {
       if (apart && p > 0 && first_ == link_.count) break;

@@ -4,7 +4,6 @@
 
 #include "device/simd_targets.hpp"
 #include "physics/multi_index.hpp"
-#include "tree/leaf_moments.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/shape.hpp"
 

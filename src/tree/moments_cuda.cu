@@ -1,18 +1,59 @@
+// The upward pass on a GPU: a warp per leaf, then lanes per parent, level by level; and the estimate of accelerations.
 #include "tree/moments_cuda.cuh"
 
 #include <cfloat>
+#include <type_traits>
 
 #include "device/launch.cuh"
 #include "particles/box.hpp"
 #include "physics/expansion.hpp"
 #include "physics/split.hpp"
 #include "tree/estimate.hpp"
-#include "tree/leaf_points_cuda.cuh"
 #include "tree/saved_tree.hpp"
 #include "tree/shape.hpp"
 #include "tree/walk_cuda.cuh"
 
 namespace pergola::tree {
+
+/// Whether particles are copied into the order of the tree before the leaves are made. A thread per particle waits for
+/// memory once, with many others; the warp of a leaf would wait twice. The copies lie where the places about the
+/// leaf's centre will.
+template <class T, class Real>
+inline constexpr bool is_fetched = std::is_same_v<T, float>&& std::is_same_v<Real, float>;
+
+__global__ void __launch_bounds__(256)
+    fetch_kernel(const std::uint32_t* place, const __grid_constant__ Points<float> points, PlacedMass<float>* to) {
+  const std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (k >= points.count) return;
+  const std::uint32_t i = place[k];
+  to[k] = {points.x[i], points.y[i], points.z[i], points.mass[i]};
+}
+
+/// Particle k in the order of the tree, in its units.
+template <class T, class Real>
+__device__ Vec3<double> find_point(const UpwardPassCuda<T>& pass, const Points<Real>& points, std::uint32_t k,
+                                   double& mass) {
+  Points<Real> from = points;
+  PlacedMass<T> fetched;
+  std::uint32_t i = 0;
+  if constexpr (is_fetched<T, Real>) {
+    fetched = pass.particle[k];
+    from.x = &fetched.x, from.y = &fetched.y, from.z = &fetched.z, from.mass = &fetched.mass;
+  } else {
+    i = pass.place[k];
+  }
+  mass = static_cast<double>(from.mass[i]) / pass.frame.mass;
+  return unit_position(from, pass.frame, i);
+}
+
+template <class T, class Real>
+void fetch_points(const UpwardPassCuda<T>& pass, const Points<Real>& points, Stream stream) {
+  if constexpr (is_fetched<T, Real>) {
+    constexpr std::int64_t threads = 256;
+    const auto blocks = static_cast<unsigned>((points.count + threads - 1) / threads);
+    if (blocks > 0) fetch_kernel<<<blocks, threads, 0, cuda::handle(stream)>>>(pass.place, points, pass.particle);
+  }
+}
 
 namespace {
 

@@ -1,8 +1,9 @@
 #pragma once
-// CUDA only: the upward pass, and the accelerations that the opening test compares with.
+// CUDA only: the upward pass (centres, radii and multipoles, from the leaves up), and the estimated accelerations for
+// the opening test. Formulas as on the CPU (tree/shape.hpp, physics/expansion.inl); sums go over lanes in a fixed
+// order.
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
-#include "tree/missing_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
 #include "tree/walk.hpp"
@@ -15,7 +16,7 @@ struct BoxAbout {
   float second;
 };
 
-/// Everything that the upward pass reads and writes.
+/// The data of the upward pass.
 template <class T>
 struct UpwardPassCuda {
   Frame frame;
@@ -32,11 +33,11 @@ struct UpwardPassCuda {
   T* softening = nullptr;  // physics::softening_number; null: same_epsilon2 for all
 };
 
-/// Leaves among the cells 0 … cells − 1.
+/// The upward pass of the leaves among the cells 0 … cells − 1.
 template <class T, class Real>
 void leaves_cuda(const UpwardPassCuda<T>& pass, const Points<Real>& points, int order, std::uint32_t cells,
                  Stream stream);
-/// Parents among the cells begin … end − 1; their children are done.
+/// The upward pass of the parents among the cells begin … end − 1, after that of their children.
 template <class T>
 void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin, std::uint32_t end, Stream stream);
 
@@ -51,7 +52,7 @@ struct PartOfTree {
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
                    float* acceleration, Stream stream, const PartOfTree& part = {});
 
-/// What all else than the short range does, as far as the estimate asks for it: the mean over the particles of each
+/// The acceleration without the short range, for the estimate: the mean over the particles of each
 /// group, in the tree's units. Per cell.
 struct RestOfAcceleration {
   const float* axis[3] = {};

@@ -1,26 +1,82 @@
+// The octree on the CPU: cells, build, upward pass, refresh and checkpoint. tree/moments.cpp has the loops over
+// particles.
 #include "tree/octree_cpu.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
-#include "tree/common_mass.hpp"
 #include "tree/estimate.hpp"
 #include "tree/gather_points.hpp"
+#include "tree/keys.hpp"
 #include "tree/shape.hpp"
 
 namespace pergola::tree {
 
+void build_cells_cpu(int threads, std::int64_t count, const std::uint64_t* upper, const std::uint64_t* lower,
+                     Cells& cells) {
+  cells.link.assign(1, {0, static_cast<std::uint32_t>(count), 0, 0});
+  cells.parent.assign(1, 0);
+  cells.level_begin.assign({0, 1});
+  grow_cells_cpu(threads, {0}, upper, lower, cells);
+}
+
+void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uint64_t* upper,
+                    const std::uint64_t* lower, Cells& cells) {
+  constexpr std::int64_t grow_chunk = 256;
+  std::vector<Pieces> pieces;
+  while (!from.empty()) {
+    const std::uint32_t end = cells.size();
+    pieces.resize(from.size());
+    parallel_chunks(threads, std::ssize(from), grow_chunk, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const CellLink& link = cells.link[from[at]];
+        pieces[at] = split_cell(link.first, link.count, upper, lower);
+      }
+    });
+    std::uint32_t next = end;
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      CellLink& link = cells.link[from[k]];
+      link.child = next;
+      link.children = static_cast<std::uint32_t>(pieces[k].count);
+      next += link.children;
+    }
+    if (next == end) return;
+    cells.link.resize(next);
+    cells.parent.resize(next);
+    parallel_chunks(threads, std::ssize(from), grow_chunk, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t k = first; k < last; ++k) {
+        const std::uint32_t cell = from[static_cast<std::size_t>(k)];
+        const Pieces& piece = pieces[static_cast<std::size_t>(k)];
+        std::uint32_t begin = cells.link[cell].first;
+        for (int c = 0; c < piece.count; ++c) {
+          const std::uint32_t child = cells.link[cell].child + static_cast<std::uint32_t>(c);
+          cells.link[child] = {begin, piece.end[c] - begin, 0, 0};
+          cells.parent[child] = cell;
+          begin = piece.end[c];
+        }
+      }
+    });
+    cells.level_begin.push_back(next);
+    from.resize(next - end);
+    std::iota(from.begin(), from.end(), end);
+  }
+}
+
 namespace {
 
-constexpr std::int64_t chunk = 8192, cell_chunk = 64, mass_chunk = 1 << 17;
+constexpr std::int64_t particle_chunk = 8192, upward_chunk = 64, mass_chunk = 1 << 17;
 
 /// So that a tree that grows a little needs no new memory: this part more.
-constexpr std::int64_t spare_part = 8;
+constexpr std::int64_t tree_spare_part = 8;
 
 struct Bounds {
   double low[3], high[3];
@@ -45,7 +101,7 @@ double total_mass(int threads, const Points<Real>& points, const Bounds& all) {
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
-  const std::int64_t spare = n / spare_part;
+  const std::int64_t spare = n / tree_spare_part;
   arena.room(tree.sort_.keys, n, spare), arena.room(tree.sort_.other_keys, n, spare);
   arena.room(tree.sort_.values, n, spare), arena.room(tree.sort_.other_values, n, spare);
 }
@@ -53,7 +109,7 @@ void OctreeCpu<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_for_particles(Self& tree, Arena& arena, std::int64_t n, bool by_particle) {
-  const std::int64_t spare = n / spare_part;
+  const std::int64_t spare = n / tree_spare_part;
   for (auto* buffer : {&tree.x_, &tree.y_, &tree.z_, &tree.mass_}) arena.room(*buffer, n, spare);
   for (auto* buffer : {&tree.rx_, &tree.ry_, &tree.rz_, &tree.rmass_}) arena.room(*buffer, n, spare);
   if (by_particle) arena.room(tree.epsilon2_, n, spare), arena.room(tree.rsoftening_, n, spare);
@@ -62,7 +118,7 @@ void OctreeCpu<T>::room_for_particles(Self& tree, Arena& arena, std::int64_t n, 
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order) {
-  const std::int64_t terms = multipole_stride(order), spare = cells / spare_part;
+  const std::int64_t terms = multipole_stride(order), spare = cells / tree_spare_part;
   arena.room(tree.shape_, cells, spare), arena.room(tree.extent_, cells, spare);
   arena.room(tree.scale_, cells, spare), arena.room(tree.multipole_, cells * terms, spare * terms);
 }
@@ -70,7 +126,7 @@ void OctreeCpu<T>::room_for_cells(Self& tree, Arena& arena, std::int64_t cells, 
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells) {
-  arena.room(tree.acceleration_, cells, cells / spare_part);
+  arena.room(tree.acceleration_, cells, cells / tree_spare_part);
 }
 
 template <class T>
@@ -143,7 +199,7 @@ void OctreeCpu<T>::sort_by_place(const Points<Real>& points, const SofteningDigi
   const std::int64_t n = points.count;
   Arena arena(device_);
   room_to_sort(*this, arena, n);
-  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), n, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       sort_.keys.data()[i] = digit.upper(unit_position(points, frame_, i), digit.of(points.species, i));
       sort_.values.data()[i] = static_cast<std::uint32_t>(i);
@@ -161,7 +217,7 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
   std::atomic<bool> crowded = false;
   constexpr std::int64_t step = leaf_capacity;
   if (n > step)
-    parallel_chunks(device_.threads(), n - step, chunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(device_.threads(), n - step, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         if (keys[i] == keys[i + step]) crowded = true;
     });
@@ -172,7 +228,7 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
   Arena arena(device_);
   room_to_sort(*this, arena, n);
   const auto each = [&](const auto& body) {
-    parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(device_.threads(), n, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) body(i);
     });
   };
@@ -184,13 +240,13 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
     keys[i] = digit.upper(unit_position(points, frame_, values[i]), digit.of(points.species, values[i]));
   });
   sort_by_key_cpu(device_, n, sort_);
-  arena.room(lower_, n, n / spare_part);
+  arena.room(lower_, n, n / tree_spare_part);
   values = sort_.values.data();
   each([&](std::int64_t i) { lower_.data()[i] = digit.lower(unit_position(points, frame_, values[i])); });
   order_by_id(points.id);
 }
 
-/// Particles that no digit tells apart, in the order of their ids: how they lay in memory does not matter.
+/// Sorts particles with the same keys by their ids, so that their order in memory does not matter.
 template <class T>
 void OctreeCpu<T>::order_by_id(const std::uint64_t* id) {
   if (!id) return;
@@ -199,7 +255,7 @@ void OctreeCpu<T>::order_by_id(const std::uint64_t* id) {
   const auto same = [=](std::int64_t i, std::int64_t j) {
     return upper[i] == upper[j] && (!lower || lower[i] == lower[j]);
   };
-  parallel_chunks(device_.threads(), count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), count_, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin, last; first < end; first = last) {
       for (last = first + 1; last < count_ && same(first, last);) ++last;
       if (last - first == 1 || (first == begin && first > 0 && same(first, first - 1))) continue;
@@ -288,7 +344,7 @@ template <class T>
 void OctreeCpu<T>::upward_levels(const UpwardPass<T>& pass, std::size_t first_level) {
   for (std::size_t level = cells_.level_begin.size() - 1; level-- > first_level;) {
     const std::uint32_t begin = cells_.level_begin[level], end = cells_.level_begin[level + 1];
-    parallel_chunks(device_.threads(), end - begin, cell_chunk, [&](std::int64_t first, std::int64_t last) {
+    parallel_chunks(device_.threads(), end - begin, upward_chunk, [&](std::int64_t first, std::int64_t last) {
       upward(pass, expansion_order_, begin + static_cast<std::uint32_t>(first),
              begin + static_cast<std::uint32_t>(last));
     });
@@ -306,7 +362,7 @@ void OctreeCpu<T>::set_accelerations(const OfGroup& of_group) {
   const auto is_group = [&](std::uint32_t cell) {
     return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
   };
-  parallel_chunks(device_.threads(), cells, cell_chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), cells, upward_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c)
       if (const auto cell = static_cast<std::uint32_t>(c); is_group(cell)) a[c] = of_group(cell);
   });
@@ -340,6 +396,113 @@ TreeView<T> OctreeCpu<T>::view() const {
   return v;
 }
 
+template <class T>
+template <class Real>
+bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening) {
+  if (points.count != count_) return false;
+  if (count_ == 0) return true;
+  const Vec3<double> period = periodic_ ? unit_period(points.box, frame_) : Vec3<double>{0, 0, 0};
+  gather(points, softening);
+  if (periodic_) follow_leaves(period);
+  upward_pass();
+  const CellShape& root = shape_.data()[0];
+  const LeafSurvey now = survey(period);
+  return std::isfinite(root.x + root.y + root.z) && std::isfinite(root.r) && !now.astray &&
+         !has_grown(spread_, now.spread, now.leaves);
+}
+
+/// Of the leaves, in whole numbers: the same in any order.
+template <class T>
+typename OctreeCpu<T>::LeafSurvey OctreeCpu<T>::survey(const Vec3<double>& period) const {
+  std::atomic<std::int64_t> spread = 0, leaves = 0;
+  std::atomic<bool> astray = false;
+  parallel_chunks(device_.threads(), cells_.size(), particle_chunk, [&](std::int64_t begin, std::int64_t end) {
+    LeafSurvey part;
+    for (std::int64_t c = begin; c < end; ++c) {
+      const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
+      if (link.children > 0 || link.is_elsewhere()) continue;
+      const CellShape& leaf = shape_.data()[c];
+      part.spread += leaf_spread(leaf.r, smallest_scale);
+      ++part.leaves;
+      part.astray = part.astray || (period.x > 0 && is_astray({leaf.x, leaf.y, leaf.z}, period));
+    }
+    spread += part.spread, leaves += part.leaves;
+    if (part.astray) astray = true;
+  });
+  return {spread, leaves, astray};
+}
+
+/// Particles that have left the box stay with their leaf.
+template <class T>
+void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
+  parallel_chunks(device_.threads(), cells_.size(), upward_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) {
+      const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
+      if (link.children > 0 || link.is_elsewhere()) continue;
+      const CellShape& leaf = shape_.data()[c];
+      for (std::int64_t k = link.first; k < std::int64_t{link.first} + link.count; ++k) {
+        const Vec3<double> at =
+            image_near({x_.data()[k], y_.data()[k], z_.data()[k]}, {leaf.x, leaf.y, leaf.z}, period);
+        x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
+      }
+    }
+  });
+}
+
+template <class T>
+void OctreeCpu<T>::save(StateBlocks& blocks) const {
+  const std::uint32_t* const values = sort_.values.data();
+  const double* const a = acceleration_.data();
+  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_, {}, 0,
+                  {}};
+  if (has_accelerations_ && count_ > 0) saved.acceleration.assign(a, a + cells_.size());
+  for (std::int64_t c = 0; periodic_ && c < (count_ > 0 ? cells_.size() : 0); ++c) {
+    const CellShape& s = shape_.data()[c];
+    saved.centre.insert(saved.centre.end(), {s.x, s.y, s.z});
+  }
+  saved.save(blocks, tree_kind("cpu", periodic_));
+}
+
+template <class T>
+bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int order, bool periodic) {
+  SavedTree saved;
+  if (!saved.restore(blocks, tree_kind("cpu", periodic), count)) return false;
+  count_ = count;
+  periodic_ = periodic;
+  if (count == 0) return true;
+  expansion_order_ = order;
+  frame_ = saved.frame;
+  spread_ = saved.spread;
+  has_accelerations_ = !saved.acceleration.empty();
+  sort_.values = Buffer<std::uint32_t>(device_, saved.order);
+  acceleration_ = Buffer<double>(device_, saved.acceleration);
+  cells_ = {std::move(saved.link), std::move(saved.parent), std::move(saved.level_begin)};
+  if (periodic) {
+    std::vector<CellShape> shape(cells_.link.size());
+    for (std::size_t c = 0; c < shape.size(); ++c)
+      shape[c].x = saved.centre[3 * c], shape[c].y = saved.centre[3 * c + 1], shape[c].z = saved.centre[3 * c + 2];
+    shape_ = Buffer<CellShape>(device_, shape);
+  }
+  return true;
+}
+
+template <class T>
+void OctreeCpu<T>::put_aside() {
+  aside_ = {count_, expansion_order_,        has_accelerations_,        periodic_,         spread_,
+            frame_, std::move(sort_.values), std::exchange(cells_, {}), std::move(shape_), std::move(acceleration_)};
+  count_ = 0;
+}
+
+template <class T>
+void OctreeCpu<T>::take_up() {
+  count_ = aside_.count, expansion_order_ = aside_.expansion_order;
+  has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
+  spread_ = aside_.spread, frame_ = aside_.frame;
+  sort_.values = std::move(aside_.order), cells_ = std::move(aside_.cells);
+  shape_ = std::move(aside_.shape), acceleration_ = std::move(aside_.acceleration);
+  aside_ = {};
+}
+
 template class OctreeCpu<float>;
 template class OctreeCpu<double>;
 template Frame OctreeCpu<float>::frame_of(const Points<float>&) const;
@@ -362,5 +525,8 @@ template void OctreeCpu<double>::order_points(const Points<double>&, const Softe
 template void OctreeCpu<float>::gather(const Points<float>&, const TreeSoftening&);
 template void OctreeCpu<float>::gather(const Points<double>&, const TreeSoftening&);
 template void OctreeCpu<double>::gather(const Points<double>&, const TreeSoftening&);
+template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&);
+template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&);
+template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);
 
 }  // namespace pergola::tree

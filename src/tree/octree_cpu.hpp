@@ -1,28 +1,37 @@
 #pragma once
+// The octree on the CPU: from particles to a tree, and from a tree to the tree of the same particles a little later.
+//
+// build(): (1) the cube of all particles, (2) their keys, (3) a stable sort by key, with ids where keys are the same,
+// (4) cells over the sorted keys, (5) from the leaves up: centres, radii and multipoles (tree/shape.hpp,
+// tree/moments.cpp), (6) if asked for, the estimated accelerations of cells (tree/estimate.hpp).
+// refresh() repeats step 5 with new positions and keeps the cells, until they have grown too much.
+// Always: the same bits on any number of threads, and for any order of the particles in memory if they have ids.
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "particles/box.hpp"
-#include "tree/build_cpu.hpp"
+#include "tree/keys.hpp"
+#include "tree/octree.hpp"
 #include "tree/saved_tree.hpp"
-#include "tree/softening_digit.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {
 
-/// Particles as the tree is given them, in the user's units.
+/// The particles for a tree, in the user's units.
 template <class Real>
 struct Points {
   std::int64_t count = 0;
   const Real *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
   const std::uint8_t* species = nullptr;
-  const std::uint64_t* id = nullptr;  // null: particles that no digit tells apart stand as in memory
-  Box box{};                          // periodic: the tree's cube is that of the box, and places are taken into it
+  const std::uint64_t* id = nullptr;  // null: particles with the same keys stand as in memory
+  Box box{};                          // periodic: the tree's cube is that of the box; positions are wrapped into it
 };
 
-/// A place in the tree's units. What is not finite stays so.
+/// A position in the tree's units. What is not finite stays so.
 template <class Real>
 PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
   if (points.box.periodic()) {
@@ -53,9 +62,25 @@ struct CellExtent {
 /// The frame of particles within these bounds with that mass in all.
 Frame frame_within(const double (&low)[3], const double (&high)[3], double mass, const Box& box);
 
-/// About how many cells a tree of n particles will have: one for 13 to 16 particles in spheres and discs of 10,000 and
-/// more, for 9 to 34 where they are evenly spread.
+/// A guess of the number of cells. Measured: one cell for 13 to 16 particles in spheres and discs of 10,000 particles
+/// and more, one for 9 to 34 in uniform boxes.
 inline std::int64_t first_guess_of_cells(std::int64_t n) { return n / 14 + 1024; }
+
+/// Masses are added up in chunks of this size, and the sums of the chunks in their order.
+inline constexpr std::int64_t sum_chunk = 8192;
+
+/// The sum of n equal numbers, with the bits of the sum in chunks.
+inline double sum_of_equal(double value, std::int64_t n) {
+  const auto sum_of = [](double one, std::int64_t count) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += one;
+    return sum;
+  };
+  const double whole = sum_of(value, std::min(n, sum_chunk)), last = sum_of(value, n % sum_chunk);
+  double sum = whole;
+  for (std::int64_t begin = sum_chunk; begin < n; begin += sum_chunk) sum += n - begin >= sum_chunk ? whole : last;
+  return sum;
+}
 
 /// Everything that the upward pass reads and writes.
 template <class T>
@@ -76,39 +101,50 @@ struct UpwardPass {
 template <class T>
 void upward(const UpwardPass<T>& pass, int order, std::uint32_t begin, std::uint32_t end);
 
+/// Particles of a leaf as they are stored: from its centre, in the number type of interactions.
+template <class T>
+struct LeafParticles {
+  const T *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
+  std::uint32_t count = 0;
+};
+
+/// The multipoles of a leaf with that scale, with the bits of the upward pass.
+template <class T>
+void leaf_multipoles(int order, const LeafParticles<T>& particles, T scale, T* to);
+
 /// An octree on the CPU: keys, sort, cells, moments. The same bits on any number of threads.
 template <class T>
 class OctreeCpu {
  public:
   explicit OctreeCpu(const Device& device) : device_(device) {}
 
-  /// With `accelerations` the accelerations of the cells are estimated. Throws Error(numerics) when a position is not
+  /// `accelerations`: whether the accelerations of cells are estimated. Throws Error(numerics) if a position is not
   /// finite.
   template <class Real>
   void build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations);
 
-  /// The points of the last build() have moved: keeps the cells and the particles in them, with centres, radii and
-  /// moments of where they are now, and the estimated accelerations. In a periodic box particles that left through a
-  /// side stay with their leaf. False: nothing is kept, for the cells have grown or moved too much, or a position is
-  /// not finite.
+  /// The points of the last build() have moved. Keeps the cells, their particles and the estimated accelerations, and
+  /// finds new centres, radii and moments. In a periodic box a particle that left through a side stays with its leaf.
+  /// False: the tree is of no use, because cells have grown or moved too much or a position is not finite.
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening);
 
-  /// The accelerations of the cells from the short range in a periodic box and from `rest`, three numbers per point in
-  /// the tree's units: what all else does there.
+  /// The accelerations of the cells in a periodic box: of the short range plus `rest`, the other accelerations at each
+  /// point, times `unit` in the tree's units.
   template <class Real>
   void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
 
-  /// What refresh() builds on.
+  /// Saves what refresh() needs.
   void save(StateBlocks& blocks) const;
   bool restore(const StateBlocks& blocks, std::int64_t count, int order, bool periodic);
-  /// The same is put aside while the tree is built for something else, and taken up again: then refresh() comes first.
+  /// put_aside() suspends that state while the tree is built for other particles; take_up() resumes it. Then call
+  /// refresh() first.
   void put_aside();
   void take_up();
 
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
-  /// The frame that build() would have, with the total mass. Throws as it does.
+  /// The frame of build(), with the total mass. Throws as build() does.
   template <class Real>
   Frame frame_of(const Points<Real>& points) const;
   const Cells& cells() const { return cells_; }
@@ -119,7 +155,7 @@ class OctreeCpu {
   std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const;
 
  protected:
-  // Room for what build() makes, in its order.
+  // The buffers of build(), in its order.
   template <class Self>
   static void room_to_sort(Self& tree, Arena& arena, std::int64_t n);
   template <class Self>
@@ -131,8 +167,8 @@ class OctreeCpu {
   /// By the keys of the upper levels, stably.
   template <class Real>
   void sort_by_place(const Points<Real>& points, const SofteningDigit& digit);
-  /// After that by the lower levels, where those are needed, and by ids. With `ranks` all of them have sorted their own
-  /// particles, those of whole cells.
+  /// Then by the lower levels, if they are needed, and by ids. With `ranks` each rank has the particles of whole cells
+  /// and has sorted them.
   template <class Real>
   void order_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks = nullptr);
   void order_by_id(const std::uint64_t* id);
@@ -152,7 +188,7 @@ class OctreeCpu {
   LeafSurvey survey(const Vec3<double>& period) const;
   void follow_leaves(const Vec3<double>& period);
 
-  /// What refresh() builds on.
+  /// What refresh() needs.
   struct Skeleton {
     std::int64_t count = 0;
     int expansion_order = 0;

@@ -1,3 +1,4 @@
+// The octree on a GPU: bounds, keys, sort, and cells level by level, split by all threads at once.
 #include "tree/octree_cuda.cuh"
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 #include "tree/frame_cuda.cuh"
+#include "tree/keys.hpp"
 #include "tree/moments_cuda.cuh"
-#include "tree/split.hpp"
 
 namespace pergola::tree {
 
@@ -263,8 +264,8 @@ void OctreeCuda<T>::sort_points(const Points<Real>& points, const SofteningDigit
   set_keys(false, true, lower_.data());
 }
 
-/// Particles that no sorted digit tells apart, in the order of their ids: how they lay in memory does not matter. More
-/// of them than a leaf holds are sorted by further digits anyway.
+/// Sorts particles with the same sorted digits by their ids, so that their order in memory does not matter. If there
+/// are more of them than a leaf holds, further digits sort them anyway.
 template <class T>
 void OctreeCuda<T>::order_by_id(const std::uint64_t* id, int unsorted_bits) {
   if (!id) return;

@@ -1,7 +1,10 @@
 #pragma once
-// CUDA only: the octree of tree/octree.hpp built on the device, or a forest of them (tree/forest.hpp). The numbering of
-// cells below the roots depends on the order of atomics; nothing that is computed from them does, for lists follow the
-// order of children.
+// CUDA only: the octree of tree/octree.hpp, or a forest of them (tree/forest.hpp), built on the device.
+//
+// build(): (1) bounds and mass, and from them the frame, (2) keys, and a sort by as many digits as needed, (3) cells
+// level by level: every cell of a level is split at once, (4) the upward pass (tree/moments_cuda.cuh). The host waits
+// once, for the numbers of cells. refresh() repeats step 4 with new positions. The numbers of cells below the roots
+// depend on the order of atomics. No result depends on them, because lists follow the order of children.
 #include "base/exact_sum.hpp"
 #include "base/state_source.hpp"
 #include "comm/communicator.hpp"
@@ -24,12 +27,11 @@ std::vector<T> on_host(const Device& device, const T* values, std::int64_t count
 
 inline constexpr int most_levels = 64;
 
-/// How deep particles are sorted: 16 levels of the upper keys, which nearly always tell them apart, or all 21, or both
-/// keys.
+/// The depth of the sort: 16 levels of the upper keys, which nearly always suffice, or all 21, or both keys.
 enum class KeyDepth { coarse, fine, both };
 inline constexpr int coarse_unsorted_bits = 15;
 
-/// What the device tells the host when the cells are made.
+/// What the host reads of the device after the cells are made.
 struct BuildReport {
   std::uint32_t cells[most_levels + 1];  // per level, also those that found no room
   std::uint32_t crowded;                 // 1: the upper keys do not tell enough particles apart
@@ -38,14 +40,14 @@ struct BuildReport {
   Frame frame;
 };
 
-/// How far the particles of the leaves are apart; tree/saved_tree.hpp.
+/// The size of the leaves, in whole numbers; tree/saved_tree.hpp.
 struct TreeSpread {
   std::int64_t sum, leaves;
   std::uint32_t broken;  // 1: a position is no finite number
   std::uint32_t astray;  // 1: a leaf has left the periodic box, or particles the cube of their root
 };
 
-/// Of a forest that ranks share: the particles of a rank's roots are its own, and after them come guests, those of the
+/// Of a forest that ranks share: the particles of a rank's roots are its own, and after them come ghosts, those of the
 /// roots around these. All ranks make all calls that are not const together.
 struct ForestShare {
   Communicator* ranks = nullptr;  // null: the tree has all particles
@@ -59,15 +61,14 @@ class OctreeCuda {
   explicit OctreeCuda(const Device& device) : device_(device) {}
   virtual ~OctreeCuda() = default;
 
-  /// As OctreeCpu::build, with the roots of a forest. Waits for the device once, to learn of levels, frame and crowded
-  /// keys.
+  /// As OctreeCpu::build, with the roots of a forest. Waits for the device once, for levels, frame and crowded keys.
   template <class Real>
   void build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {},
              const ForestShare& share = {});
   /// As OctreeCpu::refresh; the forest is that of a tree built now. Waits once.
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
-  /// What refresh() builds on.
+  /// Saves what refresh() needs.
   void save(StateBlocks& blocks);
   bool restore(const StateBlocks& blocks, std::int64_t count, bool periodic);
   /// The same of a forest that ranks share. What is saved is the tree of one rank, of which each has its share.
@@ -76,18 +77,18 @@ class OctreeCuda {
   void restore_share(const SavedTree& part, const ForestShare& share);
   /// The first `count` points are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to, std::int64_t count);
-  /// Of a forest that ranks share: adds the work of cells, but for those of guests, to that of the plots of their
+  /// Of a forest that ranks share: adds the work of cells, but for those of ghosts, to that of the plots of their
   /// roots.
   void add_work(const std::uint32_t* work, unsigned long long* by_plot);
   /// As OctreeCpu.
   void put_aside();
   void take_up();
-  /// The accelerations that an opening test with a tolerance compares with; once after each build.
+  /// Estimates the accelerations for opening tests with a tolerance; once after each build.
   void estimate_accelerations();
   /// As OctreeCpu::estimate_accelerations, from what find_rest() has found along each axis.
   void estimate_accelerations(const ShortRangeBox<float>& box, const float* const (&rest)[3]);
-  /// What all else than the short range does to each group of particles, from accelerations by source times `unit`: a
-  /// number per cell.
+  /// The mean acceleration without the short range for each group of particles, from accelerations by source times
+  /// `unit`: a number per cell.
   template <class Real>
   void find_rest(const Real* acceleration, double unit, float* rest);
 
@@ -164,7 +165,7 @@ class OctreeCuda {
     if (forest_.level > 0) start_roots();
   }
 
-  /// What refresh() builds on.
+  /// What refresh() needs.
   struct Skeleton {
     std::int64_t count = 0;
     bool has_accelerations = false, periodic = false, knows_spread = false;

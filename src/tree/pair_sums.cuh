@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: what a warp, or a team of them, does to sum over the pairs of a leaf's particles.
+// CUDA only: the sums over the pairs of a leaf's particles, by a warp or a team of warps, in open space.
 #include "device/launch.cuh"
 #include "physics/pair_laws.hpp"
 #include "physics/separation.hpp"
@@ -36,10 +36,11 @@ struct TeamMemory<T, 1> {
   PairMemory<T> warp[1];
 };
 
-/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets, all of them with the same sources.
-/// The near leaves come in batches of 32, their particles in tiles. Warps of a team look up one batch each, then share
-/// the tiles of all these batches; the first adds up what they found in the order of the tiles, so that a team has the
-/// bits of one warp.
+/// A warp, or a block of `team` warps, serves a leaf. A lane has `per_lane` targets, all with the same sources.
+///
+/// Near leaves are read in batches of 32, their particles in tiles. Each warp of a team reads one batch; then the warps
+/// share the tiles of all these batches. The first warp adds the sums of all in the order of the tiles. So a team has
+/// the bits of one warp.
 template <class T, int per_lane, class Kind, int team>
 class PairSums : LeafTargets<T, per_lane, Kind> {
   using Base = LeafTargets<T, per_lane, Kind>;

@@ -1,3 +1,4 @@
+// The octree on a GPU after the particles have moved a little; checkpoints of it.
 #include <algorithm>
 #include <utility>
 
@@ -27,7 +28,7 @@ struct Surveyed {
   const CellRecord* record;
   const CellLink* link;
   const std::uint32_t* order;
-  std::int64_t own;  // cells of particles from this place on are guests
+  std::int64_t own;  // cells of particles from this place on are ghosts
   const BoxAbout* box;
   const std::uint32_t* place;  // of the roots
   std::uint32_t cells, roots;

@@ -5,7 +5,6 @@
 
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
-#include "tree/missing_cuda.cuh"
 
 namespace pergola::tree {
 

@@ -1,4 +1,7 @@
 #pragma once
+// Centres, radii and softening of cells, one step of the upward pass: of leaves from their particles, of parents from
+// their children. The CPU's and the GPU's passes use the same formulas; multipoles are in tree/moments.cpp.
+// Always: every particle of a cell is within r of its centre, the centre of mass; ρ^order bounds the mean of |d|^order.
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -17,7 +20,7 @@ struct Mean {
   PERGOLA_HD void add(double px, double py, double pz, double w) { x += w * px, y += w * py, z += w * pz, weight += w; }
 };
 
-/// The centre of a cell: that of its mass, or of its particles where there is none.
+/// The centre of a cell: the centre of mass, or without mass that of its particles.
 PERGOLA_HD void set_centre(const Mean& by_mass, const Mean& by_count, CellShape& s) {
   const Mean& used = by_mass.weight > 0 ? by_mass : by_count;
   s.x = used.x / used.weight, s.y = used.y / used.weight, s.z = used.z / used.weight;
@@ -66,7 +69,8 @@ PERGOLA_HD void shape_of_leaf(const Pass& pass, const CellLink* links, std::uint
   pass.shape[cell] = s;
 }
 
-/// The same of a parent from its children. The radius is bounded by theirs and by the corners of the box of all.
+/// The same for a parent from its children. Its radius is the smaller of two bounds: the farthest child's distance plus
+/// radius, and the farthest corner of the box around all particles.
 template <class Pass>
 PERGOLA_HD void shape_of_parent(const Pass& pass, const CellLink* links, std::uint32_t cell) {
   const CellLink link = links[cell];

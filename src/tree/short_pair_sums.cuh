@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: what a warp, or a team of them, does to sum over the pairs of a leaf's particles within a cut-off radius.
+// CUDA only: the sums over the pairs of a leaf's particles within a cut-off radius, by a warp or a team of warps.
 #include <cuda_pipeline.h>
 
 #include <type_traits>
@@ -12,8 +12,8 @@
 
 namespace pergola::tree {
 
-/// Shared memory of the warps that serve a leaf. Sources are those that were kept and wait to be summed over; a warp
-/// looks at `looks` for each lane at a time.
+/// Shared memory of the warps that serve a leaf. `source`: kept sources that are not summed yet. A warp tests `looks`
+/// sources for each lane at a time.
 template <class T, class Kind, int team>
 struct ShortMemory {
   static constexpr int looks = team > 1 ? near_tile / 32 : 2, room = near_tile + team * looks * 32;
@@ -37,10 +37,12 @@ struct ShortMemory {
   PlacedMass<T> found[team > 1 ? 2 : 1][team > 1 ? team : 1][2][team > 1 ? 32 : 1];
 };
 
-/// A warp, or a block of `team` warps, serves a leaf. The particles of near leaves, which come in batches of 32, are
-/// looked at one after the other, the leaf's own before all; those within the cut-off radius of the box of the leaf's
-/// particles are kept, and whenever there are enough of them they are summed over: tiles have the same sources whoever
-/// finds them, and a team adds up what its warps found in their order, so that it has the bits of one warp.
+/// A warp, or a block of `team` warps, serves a leaf.
+///
+/// Steps: (1) test the particles of near leaves in order, the leaf's own particles first, in batches of 32 leaves,
+/// (2) keep those within the cut-off radius of the box around the leaf's particles, (3) sum over a tile of kept sources
+/// as soon as there are enough. A tile has the same sources whichever warp found them, and a team adds the sums of its
+/// warps in order. So a team has the bits of one warp.
 template <class T, class Kind, int team>
 class ShortPairSums : LeafTargets<T, 2, Kind> {
   using Base = LeafTargets<T, 2, Kind>;

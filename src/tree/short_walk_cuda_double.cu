@@ -1,6 +1,4 @@
-#include "tree/far_kernel.cuh"
-#include "tree/field_kernel.cuh"
-#include "tree/pair_kernel.cuh"
+#include "tree/walk_kernels.cuh"
 
 namespace pergola::tree {
 

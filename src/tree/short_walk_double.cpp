@@ -17,5 +17,6 @@
 
 namespace pergola::tree {
 using WalkNumber = double;
-}
-#include "tree/short_walk_instance.inl"
+using WalkSpace = ShortRangeBox<double>;
+}  // namespace pergola::tree
+#include "tree/walk_instance.inl"

@@ -17,5 +17,6 @@
 
 namespace pergola::tree {
 using WalkNumber = float;
-}
-#include "tree/short_walk_instance.inl"
+using WalkSpace = ShortRangeBox<float>;
+}  // namespace pergola::tree
+#include "tree/walk_instance.inl"

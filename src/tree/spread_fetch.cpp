@@ -41,22 +41,22 @@ std::vector<Missing> search_all(int threads, std::int64_t count, const Body& bod
 template <class T>
 std::vector<WalkTask<T>> begin_search(const TreeView<T>& tree, const OpenSpace&, const Opening& opening,
                                       const ActiveSet& active, std::uint32_t grain, const Search& search) {
-  return begin_walk(tree, opening, active, grain, {}, search);
+  return begin_walk(tree, OpenSpace(), opening, active, grain, {}, search);
 }
 template <class T>
 std::vector<WalkTask<T>> begin_search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening,
                                       const ActiveSet& active, std::uint32_t grain, const Search& search) {
-  return begin_short_walk(tree, box, opening, active, grain, {}, search);
+  return begin_walk(tree, box, opening, active, grain, {}, search);
 }
 template <class T>
 void search(const TreeView<T>& tree, const OpenSpace&, const Opening& opening, const ActiveSet& active,
             const WalkTask<T>& task, const Search& search) {
-  walk(tree, opening, active, task, {}, search);
+  walk(tree, OpenSpace(), opening, active, task, {}, search);
 }
 template <class T>
 void search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening, const ActiveSet& active,
             const WalkTask<T>& task, const Search& search) {
-  short_walk(tree, box, opening, active, task, {}, search);
+  walk(tree, box, opening, active, task, {}, search);
 }
 
 }  // namespace

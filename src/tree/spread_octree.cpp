@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
-#include "tree/common_mass.hpp"
+#include "tree/octree_cpu.hpp"
 
 namespace pergola::tree {
 

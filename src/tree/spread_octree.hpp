@@ -16,7 +16,7 @@ namespace pergola::tree {
 class SavedPieces;
 struct SavedTop;
 
-/// The octree of particles that are spread over ranks, on the CPU: of the tree that one rank would build over all of
+/// The octree of particles distributed over ranks, on the CPU: of the tree that one rank would build over all of
 /// them each rank has the top, the cells of its domain, which are whole branches, and those of other domains that its
 /// particles meet. What it has has the same bits as there, and children stand in the same order, so that walks over it
 /// sum the same numbers in the same order. All ranks make all calls but the const ones.

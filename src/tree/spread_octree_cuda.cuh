@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: the octree of particles that are spread over ranks, in open space.
+// CUDA only: the octree of particles distributed over ranks, in open space.
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "physics/multi_index.hpp"
-#include "tree/leaf_moments.hpp"
+#include "tree/octree_cpu.hpp"
 #include "tree/spread_octree.hpp"
 
 namespace pergola::tree {

@@ -10,7 +10,7 @@ namespace pergola::tree {
 
 namespace {
 
-constexpr std::int64_t chunk = 8192;
+constexpr std::int64_t route_chunk = 8192;
 /// Numbers change a little from step to step: this part more room.
 constexpr std::int64_t spare_part = 8;
 /// What came from others is sorted into what stayed where it is at most this part of that.
@@ -136,7 +136,7 @@ bool SpreadOctree<T>::merge_arrived(const Points<Real>& here, const SofteningDig
     const std::int64_t at = from_others[k].before + static_cast<std::int64_t>(k);
     to_keys[at] = from_others[k].key, to_values[at] = from_others[k].number;
   }
-  parallel_chunks(device_.threads(), stayed.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), stayed.count, route_chunk, [&](std::int64_t begin, std::int64_t end) {
     auto next = std::upper_bound(from_others.begin(), from_others.end(), begin,
                                  [](std::int64_t at, const Other& other) { return at < other.before; });
     for (std::int64_t i = begin; i < end; ++i) {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "tree/keys.hpp"
 #include "tree/saved_pieces.hpp"
-#include "tree/split.hpp"
 
 namespace pergola::tree {
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "tree/build_cpu.hpp"
+#include "tree/octree.hpp"
 
 namespace pergola::tree {
 
-/// The upper cells of the octree over particles that are spread over ranks, the same on every rank: cells with at most
+/// The upper cells of the octree over particles distributed over ranks, the same on every rank: cells with at most
 /// an eighth of a rank's share of the particles and of their weights (of these a 64th where the shares of two ranks
 /// meet), leaves of the octree, and cells whose particles the upper keys do not tell apart are not split any further.
 /// Each of these leaves, with all that is below, belongs to one rank; ranks have about the same sums of weights.

@@ -1,3 +1,4 @@
+// The lists of a walk on a GPU: a warp per target tests up to 32 sources at a time.
 #include "tree/traverse_cuda.cuh"
 
 #include "device/launch.cuh"

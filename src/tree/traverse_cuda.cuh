@@ -1,9 +1,9 @@
 #pragma once
-// CUDA only: the first step of the walk of tree/walk_cuda.cuh, lists of who acts on its targets.
+// CUDA only: the first step of the walk (tree/walk_cuda.cuh): for each target, the lists of cells that act on it.
 #include <cstdint>
 #include <vector>
 
-#include "tree/missing_cuda.cuh"
+#include "tree/cells_cuda.cuh"
 #include "tree/roots_cuda.cuh"
 #include "tree/walk_cuda.cuh"
 
@@ -33,14 +33,14 @@ struct TraverseJob {
   MissingCells missing;
 };
 
-/// Finds who acts on the targets.
+/// Finds the cells that act on the targets.
 template <class Space>
 void traverse(const TraverseJob<Space>& job, Stream stream);
-/// Adds the work of each target, by its lists, to work[cell]: whole numbers, in units of a lane that takes the
-/// particles of a near cell.
+/// Adds the work of each target, counted from its lists, to work[cell]. Whole numbers; the unit is one lane that reads
+/// the particles of a near cell.
 void count_work(const WalkTargets& targets, const CellLink* link, const TargetLists* head, std::uint32_t* work,
                 Stream stream);
-/// What a particle takes in a step beside the walk, in these units.
+/// The work of a particle in a step outside the walk, in these units.
 inline constexpr std::uint32_t work_of_particle = 32;
 
 }  // namespace pergola::tree

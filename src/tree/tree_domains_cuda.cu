@@ -13,7 +13,7 @@
 #include "domain/common_value.hpp"
 #include "domain/input_places.hpp"
 #include "tree/frame_cuda.cuh"
-#include "tree/split.hpp"
+#include "tree/keys.hpp"
 
 namespace pergola::tree {
 

@@ -15,7 +15,7 @@
 #include "domain/device_workers.hpp"
 #include "tree/brought_ids.hpp"
 #include "tree/octree_cpu.hpp"
-#include "tree/softening_digit.hpp"
+#include "tree/keys.hpp"
 #include "tree/spread_bounds_cuda.cuh"
 #include "tree/top_tree.hpp"
 

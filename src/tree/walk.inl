@@ -1,5 +1,4 @@
-// The walk on the CPU. No include guard: part of tree/walk_instance.inl and, for periodic boxes, of
-// tree/short_walk_instance.inl, inside the namespace of an instruction set.
+// The walk on the CPU. No include guard: part of tree/walk_instance.inl, inside the namespace of an instruction set.
 
 using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
     physics::term_of;

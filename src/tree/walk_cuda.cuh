@@ -1,8 +1,12 @@
 #pragma once
-// CUDA only: the walk of tree/walk.hpp on the device. The cells of a level are served some at a time, a warp each, in
-// four steps: lists of who acts on them, sums of expansions, what these do to the particles of leaves, and sums over
-// pairs. A target's lists and sums do not depend on the other targets. Where the walk goes on, `Space`, is one of those
-// of tree/walk.hpp.
+// CUDA only: the walk of tree/walk.hpp on the device, level by level, a warp per target.
+//
+// The cells of a level are served in batches, in four steps: (1) traverse(): the lists of cells that act on each
+// target, (2) sum_far() and inherit(): the expansions of far cells, and those of the parent, (3) sum_fields(): what
+// expansions do to the particles of leaves, (4) sum_pairs(): the pairs of leaves, and the forces. Lists have a fixed
+// place per target and continue in segments of a pool. If the pool is too small, the walk reports how much it needs
+// (WalkStatus) and is done again. Always: a target's lists and sums do not depend on the other targets, on batches, or
+// on the order of atomics. Space is OpenSpace, CutOffBox or ShortRangeBox<T> of tree/walk.hpp.
 #include <cstdint>
 
 #include "device/device.hpp"
@@ -18,9 +22,7 @@ struct SegmentPool {
   std::uint32_t* entries = nullptr;  // segment_size per segment
   std::uint32_t* next = nullptr;     // per segment: the one that follows
   std::uint32_t segments = 0;
-  std::uint32_t* used = nullptr;  // how many were asked for
-
-  static constexpr std::int64_t bytes_per_segment = (segment_size + 1) * 4;
+  std::uint32_t* used = nullptr;  // requested, also beyond `segments`
 };
 
 /// A list: `count` cells, the first `room` of them where the target has its place, the rest in a chain of segments.
@@ -37,14 +39,14 @@ struct TargetLists {
 inline constexpr std::uint32_t far_room = 3 * segment_size, points_room = segment_size, near_room = segment_size,
                                list_room = far_room + points_room + near_room;
 
-/// Written by the walk, read by the host when it is over.
+/// Written by the walk, read by the host after it.
 struct WalkStatus {
   unsigned long long failed;  // the lowest place of a source whose force is not finite
-  std::uint32_t lists_most;   // segments that were missing: the number that lists asked for
-  std::uint32_t passes_most;  // … and the lists for the children of a level
+  std::uint32_t lists_most;   // segments that lists requested, if there were too few
+  std::uint32_t passes_most;  // the same for the lists for the children of a level
 };
 
-/// What the steps share. Targets are cells first … first + count − 1, or those of `which`.
+/// The targets of a batch: cells first … first + count − 1, or those numbers of `which`.
 struct WalkTargets {
   const std::uint32_t* which = nullptr;  // null: all cells
   std::uint32_t first = 0, count = 0;
@@ -57,8 +59,8 @@ struct WalkLists {
   SegmentPool pool;
 };
 
-/// The leaves among the targets that are served together, by falling work: with the heaviest first none of them keeps
-/// a multiprocessor busy when all others are done. No sum depends on the order. Null: targets as they come.
+/// The leaves of a batch in the order of falling work, so that no heavy leaf is served last. No sum depends on the
+/// order. Null: the order of the targets.
 struct LeafOrder {
   static constexpr int classes = 128;  // of work: four per octave, the last of leaves that look for images
   std::uint32_t* leaf = nullptr;       // which of the targets
@@ -74,11 +76,11 @@ struct PassLists {
   SegmentPool pool;
 };
 
-/// Lists of cells need not know the law.
+/// Lists of cells do not depend on the law.
 inline OpenSpace reach_of(const OpenSpace& space) { return space; }
 inline CutOffBox reach_of(const CutOffBox& space) { return space; }
 
-/// As pergola::nearest_image, of two places that both lie in the box: no division.
+/// As pergola::nearest_image, for two places in the box: no division.
 __device__ __forceinline__ double nearest_image_within(double d, double period) {
   return fabs(d) > 0.5 * period ? d - (d > 0 ? period : -period) : d;
 }
@@ -95,7 +97,7 @@ __device__ __forceinline__ Vec3<double> separation(const Vec3<double>& from, con
 
 inline constexpr std::uint32_t no_slot = 0xffffffffu;
 
-/// Where results go: float or double arrays by target, null for what was not asked.
+/// The arrays of results, float or double, by target; null for what is not wanted.
 struct WalkOutput {
   void *ax = nullptr, *ay = nullptr, *az = nullptr, *potential = nullptr;
   bool doubles = false;
@@ -119,9 +121,9 @@ struct SumJob {
   LeafOrder leaves;
 };
 
-/// So few targets do not fill a GPU: more lanes serve each. What they sum, and in which order, is the same. Where
-/// softening lengths differ it pays for four times as many: a leaf with one length among many particles with another
-/// has a long list.
+/// Whether there are too few targets to fill a GPU. More lanes then serve each target, with the same sums in the same
+/// order. If softening lengths differ, the limit is four times higher: a leaf with one length among many particles with
+/// another length has a long list.
 template <class T, class Space>
 bool has_few_targets(const SumJob<T, Space>& job) {
   return job.targets.count <= (job.tree.by_particle ? 16384 : 4096);

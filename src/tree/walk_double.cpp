@@ -17,5 +17,6 @@
 
 namespace pergola::tree {
 using WalkNumber = double;
-}
+using WalkSpace = OpenSpace;
+}  // namespace pergola::tree
 #include "tree/walk_instance.inl"

@@ -1,10 +1,10 @@
-// Lists of cells and what a walk looks at of them, a pack of cells at a time. No include guard: part of tree/walk.inl.
+// Lists of cells, and the shapes and links of a pack of cells. No include guard: part of tree/walk.inl.
 
 using ShapePack = Pack<double>;
 /// Numbers of cells, as many as a pack has doubles.
 using CellNumbers = hn::Rebind<std::uint32_t, ShapePack::Tag>;
 inline constexpr std::size_t cells_at_once = ShapePack::size;
-/// Whether some of a pack are stored together by one instruction.
+/// Whether one instruction stores a part of a pack.
 inline constexpr bool compresses_at_once = HWY_TARGET == HWY_AVX3;
 
 template <class Mask>
@@ -21,8 +21,8 @@ HWY_INLINE void each_bit(unsigned bits, const Body& body) {
   for (; bits != 0; bits &= bits - 1) body(static_cast<unsigned>(__builtin_ctz(bits)));
 }
 
-/// A list of cells that some of a pack are added to at once. A short one takes no memory elsewhere: searches for what
-/// is on other ranks are thousands of small walks.
+/// A list of cells that parts of a pack are added to. A short list allocates nothing, because searches for cells of
+/// other ranks are thousands of small walks.
 class CellList {
  public:
   CellList() = default;

@@ -20,7 +20,7 @@ class Scratch {
   std::vector<T> memory_;
 };
 
-/// Room for the sums of a leaf: ψ, ∇ψ.
+/// The sums of a leaf's particles: ψ, ∇ψ.
 struct LeafSums {
   double value[leaf_capacity][4];
   void add(std::uint32_t k, double psi, double x, double y, double z) {
@@ -43,8 +43,8 @@ HWY_INLINE Vec3<double> image_of(const CellShape& source, const CellShape& targe
     return {source.x, source.y, source.z};
 }
 
-/// Of a leaf, with what fills up packs: pairs that were looked at, and those of them that were summed, where that is
-/// counted.
+/// For a leaf: pairs that were tested and, if that is counted, pairs that were summed. Both include the padding of
+/// packs.
 struct PairCounts {
   std::uint64_t looked, summed;
 };
@@ -60,8 +60,8 @@ class NearSum {
   NearSum(const TreeView<T>& tree, const Space& space, const ActiveSet& active, bool counts)
       : tree_(tree), space_(space), active_(active), counts_(counts) {}
 
-  /// Adds what the particles of the leaves `near` do to those of one that ask: four at a time, the last one or two by
-  /// themselves. What each gets does not depend on it.
+  /// Adds the pairs of a leaf's active particles with the leaves `near`, for four targets at a time and the last one or
+  /// two alone. The sums of a target do not depend on that.
   PairCounts add(std::uint32_t cell, const CellList& near, LeafSums& sums) {
     const CellLink& link = tree_.link[cell];
     const NearSources sources = gather(cell, near);
@@ -77,21 +77,21 @@ class NearSum {
   }
 
  private:
-  /// What is known of all pairs of a leaf before they are summed. Periodic boxes: whether potentials are wanted, and
-  /// whether each pair has to look for its nearest image, in leaves as large as the box.
+  /// What holds for all pairs of a leaf. In periodic boxes: whether potentials are wanted, and whether each pair has to
+  /// find its nearest image (leaves as large as the box).
   template <bool potential, bool looks, bool counted = false>
   struct Kind {
     static constexpr bool with_potential = potential, looks_for_images = looks, counts = counted;
   };
-  /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
+  /// The sources of a leaf's pairs, from the leaf's centre; its own particles first.
   struct NearSources {
     T *x, *y, *z, *mass, *softening;
     std::size_t own, count;  // multiples of `lanes`
     bool one_image;          // all pairs that act do so as their cells lie
   };
 
-  /// Particles of a leaf that have sources of their own where the leaf is wide. Neighbours in the tree's order are so
-  /// in space.
+  /// If a leaf is wide, each block of this number of particles has its own list of sources. Neighbours in the tree's
+  /// order are neighbours in space.
   static constexpr std::uint32_t block = 8;
 
   bool any_asks(std::uint32_t begin, std::uint32_t end) const {
@@ -99,7 +99,7 @@ class NearSum {
     return std::any_of(active_.particle + begin, active_.particle + end, [](std::uint8_t asks) { return asks != 0; });
   }
 
-  /// For those of the particles first … end − 1 of a leaf that ask.
+  /// For the active ones of the particles first … end − 1 of a leaf.
   PairCounts add_some(std::uint32_t cell, std::uint32_t first, std::uint32_t end, const NearSources& sources,
                       LeafSums& sums) {
     const CellLink& link = tree_.link[cell];
@@ -112,8 +112,8 @@ class NearSum {
     return {looked, looked - std::exchange(left_out_, 0)};
   }
 
-  /// Whether the leaf is so wide that parts of it have far fewer sources within the cut-off radius than the whole, and
-  /// they are found quickly.
+  /// Whether parts of the leaf have far fewer sources within the cut-off radius than the whole leaf has, and the
+  /// instruction set finds them quickly.
   bool is_wide(std::uint32_t cell, const NearSources& sources) const {
     if constexpr (Space::periodic && compresses_at_once)
       return sources.one_image && tree_.link[cell].count > block && tree_.shape[cell].r > wide_part * space_.cut_off;
@@ -121,8 +121,8 @@ class NearSum {
   }
   static constexpr double wide_part = 0.4;
 
-  /// Those of the sources of other leaves that are within the cut-off radius of the box around the particles first …
-  /// end − 1 of a leaf, whether these ask or not.
+  /// The sources of other leaves within the cut-off radius of the box around the particles first … end − 1 of a leaf,
+  /// active or not.
   HWY_INLINE NearSources within_reach(std::uint32_t cell, std::uint32_t first, std::uint32_t end,
                                       const NearSources& all) {
     const typename P::Tag tag;
@@ -154,19 +154,19 @@ class NearSum {
     return to;
   }
 
-  /// Room for so many sources.
+  /// Memory for `count` sources.
   static NearSources room_for(std::size_t count, Scratch<T>& scratch) {
     const std::size_t stride = (count + 3 * lanes + 15) / 16 * 16;
     T* const memory = scratch.reserve(5 * stride);
     return {memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0, true};
   }
-  /// Up to a whole pack: without mass, and not where a target is.
+  /// Pads to a whole pack with sources that have no mass and are at no target's place.
   void fill_up(std::uint32_t cell, const NearSources& to, std::size_t& at) const {
     for (; at % lanes != 0; ++at)
       to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
   }
 
-  /// Whether no image but the nearest one of a source reaches into the cut-off radius.
+  /// Whether only the nearest image of a source is within the cut-off radius.
   bool has_one_image(const CellShape& s, const CellShape& t) const {
     if constexpr (Space::periodic) {
       const Vec3<double> at = image_of(s, t, space_);
@@ -177,8 +177,8 @@ class NearSum {
     return true;
   }
 
-  /// The square of the distance from a sphere's centre from which on a particle acts on nothing in it; `alone`: it has
-  /// one image that might.
+  /// The square of the distance from a sphere's centre beyond which a particle acts on nothing in the sphere. `alone`:
+  /// it has only one image that might.
   T farthest(double radius, bool alone) const {
     if constexpr (Space::periodic) {
       const double reach = (radius + space_.cut_off) * 1.00001;  // whatever the rounding
@@ -191,7 +191,7 @@ class NearSum {
     Vec3<P> x;
     P mass, softening;
   };
-  /// Adds those of a pack that are `inside`; all: that are the first `count` ones, which is quicker.
+  /// Stores the sources of a pack that are `inside`; `all`: these are the first `count` ones, which is faster.
   template <class Mask>
   HWY_INLINE void put(const SourcePack& pack, Mask inside, bool all, std::size_t count, const NearSources& to,
                       std::size_t& at) const {
@@ -207,8 +207,8 @@ class NearSum {
     at += count;
   }
 
-  /// Takes those of the first particles of a leaf whose square of the distance is at most `last`; returns how many it
-  /// has looked at: as many as fill whole packs, or all where a part of a pack can be loaded.
+  /// Stores the particles of a leaf whose squared distance is at most `last`. Returns the number of particles it has
+  /// tested: those in whole packs, or all if a part of a pack can be loaded.
   HWY_INLINE std::uint32_t take_packs(const CellLink& link, const Vec3<T>& away, T last, const T* softening,
                                       const NearSources& to, std::size_t& at) const {
     const typename P::Tag tag;
@@ -263,7 +263,7 @@ class NearSum {
     return to;
   }
 
-  /// For `count` particles of the leaf that begins at `leaf`.
+  /// Sums for `count` particles of the leaf that begins at `leaf`.
   template <std::uint32_t group>
   void add_any(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
                LeafSums& sums) {
@@ -310,14 +310,14 @@ class NearSum {
     }
   }
 
-  /// A LongRangePair whose polynomials are known.
+  /// A LongRangePair with known polynomials.
   struct KnownLongRange {
     const P &long_attraction, &long_depth;
     HWY_INLINE P attraction() const { return long_attraction; }
     HWY_INLINE P depth() const { return long_depth; }
   };
 
-  /// Whether none of a pack of sources is within the cut-off radius of one of the targets.
+  /// Whether no source of a pack is within the cut-off radius of any of the targets.
   template <std::uint32_t group>
   HWY_INLINE bool none_within(const Seen<group>& seen) const {
     P nearest = seen.square[0];

@@ -14,7 +14,7 @@
 #include "config/config.hpp"
 #include "run/fork.hpp"
 #include "run/run.hpp"
-#include "sim/state_curve.hpp"
+#include "sim/state_map.hpp"
 #include "view/messages.hpp"
 #include "view/server.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "config/registered_keys.hpp"
+#include "config/config.hpp"
 #include "outputs/output.hpp"
 
 namespace pergola {

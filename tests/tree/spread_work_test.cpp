@@ -54,7 +54,8 @@ const Opening opening = tree_opening({}, softening);
 
 void walk_all(const OctreeCpu<double>& tree, const ActiveSet& active, const Sink& sink) {
   const auto view = tree.view();
-  for (const auto& task : begin_walk(view, opening, active, 512, sink)) walk(view, opening, active, task, sink);
+  for (const auto& task : begin_walk(view, OpenSpace(), opening, active, 512, sink))
+    walk(view, OpenSpace(), opening, active, task, sink);
 }
 
 struct Evaluation {

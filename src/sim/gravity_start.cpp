@@ -1,0 +1,197 @@
+// The start of a run under gravity: see the header. Each part stands by itself.
+#include "sim/gravity_start.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "domain/share_source.hpp"
+#include "gravity/solver_entry.hpp"
+#include "particles/device_source.hpp"
+#include "physics/cosmology.hpp"
+
+namespace pergola {
+
+ExternalPotential homogeneous_background(const RunConfig& config) {
+  ExternalPotential background;
+  background.kind = physics::ExternalKind::homogeneous;
+  background.density = -physics::mean_density(*config.background(), config.gravitational_constant());
+  return background;
+}
+
+namespace {
+
+constexpr double same_matter = 5e-3;
+
+/// Files of GADGET's binary formats, and many others, state no units: those in which the masses would fit.
+std::string units_that_fit(const RunConfig& config, double density) {
+  if (config.unit_system().name != nbody_units().name) return {};
+  for (const char* name : {"cosmology", "gadget"}) {
+    RunConfig other = config;
+    other.units.system = name;
+    if (std::abs(density / physics::mean_density(*other.background(), other.gravitational_constant()) - 1) <=
+        same_matter)
+      return fmt::format("; no units are stated, with units.system = \"{}\" they fit", name);
+  }
+  return {};
+}
+
+}  // namespace
+
+void check_universe(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles,
+                    double scale_factor, double stated_side) {
+  if (!(scale_factor > 0))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: [cosmology]: expected particles at a scale factor > 0, the Time of their file or that "
+                            "of the model cosmology, found {} at time {}",
+                            config.source, particles.name(), to_text(scale_factor)));
+  for (const double redshift : config.output.redshifts)
+    if ((1 + redshift) * scale_factor > 1 + 1e-9)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: output.redshifts: expected at most that of {}, {:.6g}, found {}", config.source,
+                              particles.name(), 1 / scale_factor - 1, to_text(redshift)));
+  const Box box = box_of(gravity);
+  if (!box.periodic()) {
+    if (stated_side > 0)
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: gravity.solver: expected a periodic box (tree, treepm or mesh) for [cosmology] and {}, "
+                      "which states one of side {}, found {} in open space",
+                      config.source, particles.name(), to_text(stated_side), gravity.solver));
+    return;
+  }
+  const auto background = *config.background();
+  const double expected = physics::mean_density(background, gravity.gravitational_constant);
+  const double found = total_mass(particles) / (box.side.x * box.side.y * box.side.z);
+  if (std::abs(found / expected - 1) > same_matter)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: cosmology.omega_matter: expected {:.5g}, that of the masses of {} in a box of {} with "
+                            "these units, found {}{}",
+                            config.source, background.omega_matter * found / expected, particles.name(),
+                            to_text(box.side.x), to_text(background.omega_matter), units_that_fit(config, found)));
+}
+
+void check_shared_step(const RunConfig& config, double start, const char* key, double step) {
+  const auto inner = [&](double at) { return std::abs(config.cosmology ? std::log(at) : at); };
+  const double largest =
+      std::max({inner(start), inner(config.run.end_time), config.length_between(start, config.run.end_time)});
+  // Times are doubles, of 53 bits; steps are counted with as many.
+  const double least = std::ldexp(largest, -53);
+  if (!(step > 0) || step > least) return;
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {}: expected more than {:.3g}, for shorter steps do not change the time of a run to {}, "
+                          "found {}",
+                          config.source, key, least, to_text(config.run.end_time), to_text(step)));
+}
+
+namespace {
+
+/// Some thousand particles, in ranges from all parts of the input.
+Particles some_of(ParticleSource& particles) {
+  constexpr std::int64_t stretches = 64, most = 4096;
+  Particles some, piece;
+  const std::int64_t n = particles.count(), parts = n > most ? stretches : 1, each = std::min(n, most) / parts;
+  for (std::int64_t k = 0; k < parts; ++k) {
+    particles.read(n / parts * k, each, piece);
+    some.append(piece);
+  }
+  return some;
+}
+
+/// The value that half of the weight is below.
+double median(const std::vector<double>& values, const std::vector<double>& weights) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double below = 0;
+  for (const std::size_t k : order)
+    if ((below += weights[k]) >= 0.5 * all) return values[k];
+  return values.empty() ? 0 : values[order.back()];
+}
+
+/// About the medians of the coordinates, which no single particle moves.
+double radius_about_medians(const Particles& particles) {
+  const std::array<const std::vector<double>*, 3> places{&particles.x, &particles.y, &particles.z};
+  std::vector<double> square(particles.x.size(), 0);
+  for (const auto* values : places) {
+    const double middle = median(*values, particles.mass);
+    for (std::size_t k = 0; k < square.size(); ++k) square[k] += ((*values)[k] - middle) * ((*values)[k] - middle);
+  }
+  return std::sqrt(median(square, particles.mass));
+}
+
+}  // namespace
+
+std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& particles) {
+  constexpr std::int64_t fewest = 16;  // fewer have no half-mass radius to speak of
+  if (!solver_entry(gravity.solver).can.smooths || box_of(gravity).periodic() || particles.count() < fewest) return {};
+  const Vec3<double>& side = gravity.mesh.box.side;
+  const auto& cells = gravity.mesh.cells;
+  const double cell = std::max({side.x / cells[0], side.y / cells[1], side.z / cells[2]});
+  const double radius = radius_about_medians(some_of(particles));
+  // Pulls of a mesh are too weak within about two cells: then half of the mass hardly pulls itself.
+  if (radius >= cell) return {};
+  return fmt::format(
+      "gravity.mesh.cells: half of the mass lies within {:.3g}, less than a cell of {:.3g}: the mesh does not resolve "
+      "it; use more cells, or leave out what is far away and makes the box {:.3g} wide, or gravity.solver = \"tree\"",
+      radius, cell, std::max({side.x, side.y, side.z}));
+}
+
+namespace {
+
+constexpr const char* made_on_name = "made_on";
+
+/// Particles that can be made on a device, with a note of whether they were, and how long it took.
+class NotedSource final : public DeviceSource {
+ public:
+  NotedSource(DeviceSource& source, Profile* profile) : source_(source), profile_(profile) {}
+  bool was_made() const { return was_made_; }
+
+  std::int64_t count() const override { return source_.count(); }
+  std::string name() const override { return source_.name(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override { source_.read(first, n, to); }
+  bool put(const Device& device, double factor, const AnyDeviceArrays& to, Portion portion) override {
+    Profile::Scope scope(profile_, "initial conditions");
+    return was_made_ = source_.put(device, factor, to, portion);
+  }
+  void let_go() override { source_.let_go(); }
+  double box_side() const override { return source_.box_side(); }
+  double total_mass() const override { return source_.total_mass(); }
+
+ private:
+  DeviceSource& source_;
+  Profile* profile_;
+  bool was_made_ = false;
+};
+
+}  // namespace
+
+bool start_noted(Integrator& integrator, ParticleSource& particles, double at, Profile* profile) {
+  DeviceSource* const made = particles.device_source();
+  if (!made) {
+    integrator.start(particles, at);
+    return false;
+  }
+  NotedSource noted(*made, profile);
+  integrator.start(noted, at);
+  return noted.was_made();
+}
+
+void put_made_on(StateSource& to, const std::string& device) {
+  if (!device.empty()) to.put(made_on_name, std::vector<char>(device.begin(), device.end()));
+}
+
+std::string get_made_on(StateInput& state) {
+  if (!state.has(made_on_name)) return {};
+  const auto letters = state.get<char>(made_on_name, static_cast<std::int64_t>(state.bytes(made_on_name)));
+  return {letters.begin(), letters.end()};
+}
+
+}  // namespace pergola
