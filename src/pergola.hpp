@@ -23,7 +23,6 @@
 #include "outputs/output.hpp"
 #include "particles/particle_store.hpp"
 #include "particles/particles.hpp"
-#include "physics/bernstein.hpp"
 #include "physics/plasma_dispersion.hpp"
 #include "picture/plot.hpp"
 #include "picture/projection.hpp"

@@ -9,7 +9,7 @@
 #include "analysis/disc_frame.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/bar.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

@@ -9,7 +9,7 @@
 #include "analysis/plasma_velocities.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/maxwellian.hpp"
+#include "physics/plasma_dispersion.hpp"
 
 namespace pergola {
 

@@ -6,8 +6,8 @@
 #include "device/chunk_sums.hpp"
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
-#include "physics/conserved.hpp"
 #include "physics/external.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

@@ -6,7 +6,7 @@
 #include "gravity/pair_laws.hpp"
 #include "particles/separation.hpp"
 #include "physics/ewald.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 
 namespace pergola {
 

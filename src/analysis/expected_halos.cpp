@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "physics/growth.hpp"
-#include "physics/halo_mass_function.hpp"
-#include "physics/quadrature.hpp"
+#include "physics/cosmology.hpp"
+#include "physics/halos.hpp"
+#include "physics/numerics.hpp"
 
 namespace pergola {
 

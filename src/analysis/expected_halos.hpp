@@ -1,7 +1,7 @@
 #pragma once
 #include "analysis/analysis_input.hpp"
 #include "base/host_device.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

@@ -3,7 +3,7 @@
 #include "analysis/group_centers.hpp"
 #include "analysis/groups_cuda.cuh"
 #include "particles/separation.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 
 // The deepest members of groups: depths −φ/G of all members by pairs in single precision, and of those that may be the
 // deepest by pairs in double precision.

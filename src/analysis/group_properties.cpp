@@ -12,8 +12,8 @@
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
 #include "particles/separation.hpp"
-#include "physics/halo.hpp"
-#include "physics/profiles.hpp"
+#include "physics/halos.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

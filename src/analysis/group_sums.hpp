@@ -3,7 +3,7 @@
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
-#include "physics/profiles.hpp"
+#include "physics/measures.hpp"
 
 // What is summed over the particles of groups: in one order on CPU and CUDA, so that both have the same bits.
 namespace pergola {

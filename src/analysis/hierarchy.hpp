@@ -6,7 +6,7 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "particles/particles.hpp"
-#include "physics/orbit.hpp"
+#include "physics/kepler.hpp"
 
 namespace pergola {
 

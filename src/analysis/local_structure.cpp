@@ -9,7 +9,7 @@
 
 #include "comm/lists.hpp"
 #include "device/parallel.hpp"
-#include "physics/profiles.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

@@ -12,7 +12,7 @@
 #include "analysis/spread_groups.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/eisenstein_hu.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

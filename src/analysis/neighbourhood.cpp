@@ -9,7 +9,7 @@
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
 #include "particles/separation.hpp"
-#include "physics/profiles.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "physics/halo.hpp"
-#include "physics/profiles.hpp"
+#include "physics/halos.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

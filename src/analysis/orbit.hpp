@@ -4,7 +4,7 @@
 
 #include "base/host_device.hpp"
 #include "particles/particles.hpp"
-#include "physics/orbit.hpp"
+#include "physics/kepler.hpp"
 
 namespace pergola {
 

@@ -9,8 +9,7 @@
 #include "analysis/centers.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "base/error.hpp"
-#include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
+#include "physics/cosmology.hpp"
 #include "physics/power_spectrum.hpp"
 
 namespace pergola {

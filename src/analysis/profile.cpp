@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/halo.hpp"
-#include "physics/profiles.hpp"
+#include "physics/halos.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

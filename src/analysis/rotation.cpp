@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "physics/exponential_disc.hpp"
-#include "physics/profiles.hpp"
+#include "physics/measures.hpp"
 
 namespace pergola {
 

@@ -2,7 +2,7 @@
 
 #include "analysis/analysis.hpp"
 #include "analysis/plasma_velocities.hpp"
-#include "physics/maxwellian.hpp"
+#include "physics/plasma_dispersion.hpp"
 
 namespace pergola {
 

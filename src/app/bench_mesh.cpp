@@ -17,7 +17,7 @@
 #include "mesh/poisson.hpp"
 #include "models/model.hpp"
 #include "models/sampling.hpp"
-#include "physics/poisson_stencil.hpp"
+#include "physics/mesh_stencils.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola::app {

@@ -7,7 +7,7 @@
 #include "gravity/softening_table.hpp"
 #include "gravity/solver.hpp"
 #include "physics/hermite.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 #include "physics/separation.hpp"
 
 namespace pergola::cuda {

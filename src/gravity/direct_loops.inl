@@ -5,7 +5,6 @@
 #include "device/simd_pack.inl"
 #include "device/simd_rough.inl"
 #include "physics/pair.inl"
-#include "physics/pair_laws.inl"
 #include "physics/separation.inl"
 
 /// One source in all lanes.

@@ -12,7 +12,7 @@
 #include "io/hdf5_file.hpp"
 #include "io/openpmd_meshes.hpp"
 #include "io/openpmd_sample.hpp"
-#include "plasma/coordinates.hpp"
+#include "plasma/particles.hpp"
 
 namespace pergola {
 

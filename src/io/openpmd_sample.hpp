@@ -6,7 +6,7 @@
 #include <iterator>
 #include <vector>
 
-#include "plasma/coordinates.hpp"
+#include "plasma/particles.hpp"
 
 namespace pergola {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device/parallel.hpp"
-#include "physics/mesh_gradient.hpp"
+#include "physics/mesh_stencils.hpp"
 
 namespace pergola::exchange {
 

@@ -1,5 +1,5 @@
 #include "mesh/force_field_cuda.cuh"
-#include "physics/mesh_gradient.hpp"
+#include "physics/mesh_stencils.hpp"
 
 namespace pergola::cuda {
 

@@ -18,10 +18,8 @@
 #include "models/transfer_table.hpp"
 #include "particles/box.hpp"
 #include "physics/cosmology.hpp"
-#include "physics/eisenstein_hu.hpp"
 #include "physics/green.hpp"
-#include "physics/growth.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

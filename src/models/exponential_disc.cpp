@@ -12,7 +12,7 @@
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
 #include "physics/kepler.hpp"
-#include "physics/plummer.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

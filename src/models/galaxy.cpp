@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "models/nfw.hpp"
 #include "physics/exponential_disc.hpp"
-#include "physics/hernquist.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

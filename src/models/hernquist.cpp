@@ -1,4 +1,4 @@
-#include "physics/hernquist.hpp"
+#include "physics/spheres.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <numbers>
 
-#include "physics/eddington.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

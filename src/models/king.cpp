@@ -1,4 +1,4 @@
-#include "physics/king.hpp"
+#include "physics/spheres.hpp"
 
 #include "models/king.hpp"
 

@@ -1,4 +1,4 @@
-#include "physics/nfw.hpp"
+#include "physics/spheres.hpp"
 
 #include <fmt/core.h>
 

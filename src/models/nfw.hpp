@@ -1,5 +1,5 @@
 #pragma once
-#include "physics/nfw.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

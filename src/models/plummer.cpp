@@ -1,4 +1,4 @@
-#include "physics/plummer.hpp"
+#include "physics/spheres.hpp"
 
 #include <fmt/core.h>
 

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "device/device.hpp"
 #include "models/ordered_sum.hpp"
-#include "physics/plummer.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

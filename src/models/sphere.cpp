@@ -3,7 +3,7 @@
 
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
-#include "physics/uniform_sphere.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

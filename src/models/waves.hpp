@@ -3,7 +3,7 @@
 #include <string>
 
 #include "models/model.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

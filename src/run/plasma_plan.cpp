@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/opening.hpp"
-#include "plasma/tile_slab.hpp"
+#include "plasma/tiles.hpp"
 #include "run/plan_parts.hpp"
 #include "run/process_memory.hpp"
 #include "sim/plasma_preflight.hpp"

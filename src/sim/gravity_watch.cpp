@@ -10,7 +10,7 @@
 #include "io/snapshot.hpp"
 #include "models/lattice.hpp"
 #include "models/waves.hpp"
-#include "physics/growth.hpp"
+#include "physics/cosmology.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/softening_remark.hpp"
 

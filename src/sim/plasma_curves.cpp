@@ -7,7 +7,7 @@
 
 #include "analysis/mode_recorder.hpp"
 #include "physics/green.hpp"
-#include "plasma/unit_names.hpp"
+#include "plasma/units.hpp"
 
 namespace pergola {
 

@@ -9,7 +9,6 @@
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
-#include "physics/bernstein.hpp"
 #include "physics/green.hpp"
 #include "physics/plasma_dispersion.hpp"
 #include "sim/plasma_wave_theory.hpp"

@@ -16,7 +16,7 @@
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
-#include "plasma/unit_names.hpp"
+#include "plasma/units.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
 #include "sim/rank_device.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA only: what a warp, or a team of them, does to sum over the pairs of a leaf's particles.
 #include "device/launch.cuh"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 #include "physics/separation.hpp"
 #include "physics/split.hpp"
 #include "tree/leaf_targets.cuh"

@@ -11,7 +11,7 @@
 #include "analysis/group_properties.hpp"
 #include "analysis/sampled_halo.hpp"
 #include "base/philox.hpp"
-#include "physics/halo.hpp"
+#include "physics/halos.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {

@@ -10,7 +10,7 @@
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
-#include "physics/eisenstein_hu.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 namespace {

@@ -12,8 +12,7 @@
 #include "models/king.hpp"
 #include "models/nfw.hpp"
 #include "physics/external.hpp"
-#include "physics/hernquist.hpp"
-#include "physics/king.hpp"
+#include "physics/spheres.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {

@@ -7,7 +7,7 @@
 
 #include "base/philox.hpp"
 #include "comm/thread_ranks.hpp"
-#include "physics/quadrature.hpp"
+#include "physics/numerics.hpp"
 #include "physics/volume_light.hpp"
 
 namespace pergola {

@@ -9,7 +9,7 @@
 #include "mesh/coupling/slab_lists.hpp"
 #include "mesh/force_field.hpp"
 #include "mesh/slab_planes.hpp"
-#include "physics/point_mass.hpp"
+#include "physics/multipole.hpp"
 
 namespace pergola {
 

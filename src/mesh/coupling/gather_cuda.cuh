@@ -4,7 +4,7 @@
 
 #include "mesh/coupling/deposit_cuda.cuh"
 #include "mesh/force_field_cuda.cuh"
-#include "physics/point_mass.hpp"
+#include "physics/multipole.hpp"
 
 namespace pergola::cuda {
 

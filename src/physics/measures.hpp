@@ -1,4 +1,6 @@
 #pragma once
+/// What is measured of a system of particles: conserved quantities, shells and rings, velocities about a centre, and
+/// the strength of a bar. Units follow those of the arguments.
 #include <cmath>
 #include <numbers>
 
@@ -7,7 +9,21 @@
 
 namespace pergola::physics {
 
-// Quantities that describe a system of particles about a centre. Units follow those of the arguments.
+/// Contributions of one particle to the conserved quantities of its system.
+template <class R>
+PERGOLA_HD R kinetic_energy(R mass, const Vec3<R>& v) {
+  return R(0.5) * mass * dot(v, v);
+}
+template <class R>
+PERGOLA_HD Vec3<R> momentum(R mass, const Vec3<R>& v) {
+  return mass * v;
+}
+/// About the origin.
+template <class R>
+PERGOLA_HD Vec3<R> angular_momentum(R mass, const Vec3<R>& x, const Vec3<R>& v) {
+  return mass * cross(x, v);
+}
+
 // Binney & Tremaine 2008, "Galactic Dynamics" (BT).
 
 /// The volume between two spheres, 4π/3 (b³ − a³).
@@ -49,5 +65,23 @@ template <class R>
 PERGOLA_HD R circular_speed(R g, R mass_within, R radius) {
   return std::sqrt(g * mass_within / radius);
 }
+
+/// Sums over particles of a disc at azimuths φ: mass, and mass times exp(2iφ).
+struct BarSums {
+  double mass = 0, cosine = 0, sine = 0;
+
+  void add(double m, double x, double y) {
+    const double r2 = x * x + y * y;
+    mass += m;
+    if (!(r2 > 0)) return;
+    cosine += m * (x * x - y * y) / r2;  // cos 2φ
+    sine += m * 2 * x * y / r2;          // sin 2φ
+  }
+  /// The strength of the bar |Σ m exp(2iφ)|/Σ m, 0 for a round disc and 1 for a line. Athanassoula & Misiriotis 2002,
+  /// MNRAS 330, 35, section 6, without their factor 2 of a density's Fourier coefficient.
+  double strength() const { return mass > 0 ? std::hypot(cosine, sine) / mass : 0; }
+  /// The azimuth of the bar's long side, in (−π/2, π/2].
+  double phase() const { return std::atan2(sine, cosine) / 2; }
+};
 
 }  // namespace pergola::physics

@@ -1,4 +1,4 @@
-#include "physics/halo_mass_function.hpp"
+#include "physics/halos.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plasma/tile_slab.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola::plasma {
 

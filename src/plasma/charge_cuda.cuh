@@ -1,13 +1,22 @@
 #pragma once
-// CUDA only: charge from particles where they are, charge as a density, and sums over particles. Whole numbers are
-// added up, so that the order of the particles does not matter.
+/// CUDA only: the charge of all particles on the grid, its density, and sums over particles.
+///
+/// A push counts charge where the particles are (push_cuda.cuh); deposit_particles does so after a load.
+/// ChargeAroundCuda exchanges the layers around a slab, and charge_to_density makes a density of the counts and checks
+/// that none is missing. All sums are in whole units, so the order of the particles does not matter.
+#include <memory>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "device/launch.cuh"
+#include "plasma/tiles.hpp"
 #include "plasma/tiles_cuda.cuh"
 
 namespace pergola::cuda {
 
 inline constexpr int sums_threads = 256;
 
-/// The particles of a group with their tile; body(slot, tile, place).
+/// Calls body(slot, tile, place) for the particles of a group.
 template <int dimensions, class Real, class Body>
 __device__ __forceinline__ void each_particle(const Groups<Real>& all, int group, const Body& body) {
   int home[3];
@@ -26,7 +35,7 @@ __device__ __forceinline__ void each_particle(const Groups<Real>& all, int group
   }
 }
 
-/// The charge of a species. A block per tile.
+/// Counts the charge of a species. A block per tile.
 template <int dimensions, int points, class Real>
 __global__ void __launch_bounds__(sums_threads)
     deposit_particles(const __grid_constant__ Groups<Real> all, int first_group, SlabSums sums) {
@@ -39,8 +48,8 @@ __global__ void __launch_bounds__(sums_threads)
 /// What a species adds to the density.
 struct SpeciesCharge {
   double per_unit;         // density per unit of charge
-  std::int64_t particles;  // units are 2^charge_bits each
-  unsigned long long sum;  // of the units on the grid; where all are here zero between the kernels
+  std::int64_t particles;  // 2^charge_bits units each
+  unsigned long long sum;  // units on the grid; on one device zero between the kernels
 };
 
 template <class Real>
@@ -48,7 +57,7 @@ struct DensityTask {
   int cells[3] = {1, 1, 1};
   int species = 1, charge_bits = 20;
   unsigned long long* sums = nullptr;  // of all species
-  std::int64_t next_species = 0;       // of a slab: from one to the next
+  std::int64_t next_species = 0;       // in a slab: from one species to the next
   SpeciesCharge* charges = nullptr;
   const double* background = nullptr;
   Field<Real> density;
@@ -57,8 +66,8 @@ struct DensityTask {
 
 inline constexpr int cells_of_thread = 4;
 
-/// Turns the charge of all species into a density, clears it and checks that all of it was there. `cells` of a slab are
-/// those of its own layers; SpeciesCharge::sum goes on then, and that of all ranks is checked later.
+/// Turns the charge of all species into a density, clears the counts and checks that all charge was there. In a slab,
+/// `cells` are those of its own layers, SpeciesCharge::sum grows, and the sum over all ranks is checked later.
 template <bool slab, class Real>
 __global__ void __launch_bounds__(sums_threads) charge_to_density(const __grid_constant__ DensityTask<Real> task) {
   __shared__ unsigned long long of_block;
@@ -118,7 +127,7 @@ struct MeasureTask {
   unsigned long long* fastest = nullptr;        // the bits of the largest |v|² as a double
 };
 
-/// Velocities ahead of those stored. `scaled`: their sums; else the largest. A block per tile.
+/// Measures velocities a kick ahead of the stored ones. `scaled`: their sums; else the largest. A block per tile.
 template <int dimensions, int velocities, int points, bool magnetised, bool scaled, class Real>
 __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_constant__ MeasureTask<Real> task) {
   const auto& all = task.all;
@@ -154,5 +163,78 @@ __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_c
     if (threadIdx.x % 32 == 0) atomicMax(task.fastest, static_cast<unsigned long long>(__double_as_longlong(fastest)));
   }
 }
+
+/// Packs the counts in the layers around a rank's own, below and then above, as [layer][species][cell], and clears
+/// them.
+struct PackAround {
+  unsigned long long* sums;  // [species][layer][cell], with the layers around
+  std::int64_t layer;        // cells of a layer
+  int species, below, own, layers;
+  unsigned long long* message;
+  __device__ void operator()(std::int64_t k) const {
+    const auto row = static_cast<int>(k / layer), around = row / species, s = row % species;
+    const int at = around < below ? around : around + own;
+    unsigned long long* const from = sums + (std::int64_t{s} * layers + at) * layer + k % layer;
+    message[k] = *from;
+    *from = 0;
+  }
+};
+
+/// Adds the counts of other ranks in layers of this rank.
+struct AddArrived {
+  unsigned long long* sums;
+  std::int64_t layer;
+  int species, below, layers;
+  const unsigned long long* message;  // [layer][species][cell]
+  const int* into;                    // own layer of each received one
+  __device__ void operator()(std::int64_t k) const {
+    const auto row = static_cast<int>(k / layer);
+    const std::int64_t at = std::int64_t{row % species} * layers + below + into[row / species];
+    if (message[k] != 0) atomicAdd(sums + at * layer + k % layer, message[k]);
+  }
+};
+
+/// As plasma::ChargeAround on CPUs. The few layers travel through the host.
+class ChargeAroundCuda {
+ public:
+  ChargeAroundCuda(const Device& device, const plasma::TileSlab& slab, int species,
+                   const std::shared_ptr<Communicator>& ranks)
+      : device_(device),
+        ranks_(ranks),
+        slab_(slab),
+        species_(species),
+        layer_(slab.rows_in_layer() * slab.cells[0]),
+        around_(*ranks, slab.planes(*ranks), slab.below, slab.above),
+        into_(device, around_.arriving()),
+        given_(device, slab.count > 0 ? (slab.below + slab.above) * row() : 0),
+        arrived_(device, std::ssize(around_.arriving()) * row()),
+        host_(static_cast<std::size_t>(given_.size())) {}
+
+  /// Sends the counts beyond the rank's layers and adds the received ones. Collective; waits.
+  void give(unsigned long long* sums) {
+    launch("charge around a slab", given_.size(), device_.stream(),
+           PackAround{sums, layer_, species_, slab_.below, slab_.count, slab_.window.count, given_.data()});
+    given_.to_host(host_.data());
+    const std::byte* const arrived = around_.give(*ranks_, reinterpret_cast<const std::byte*>(host_.data()),
+                                                  static_cast<std::size_t>(row()) * sizeof(unsigned long long));
+    arrived_.from_host(reinterpret_cast<const unsigned long long*>(arrived));
+    launch("charge from around", arrived_.size(), device_.stream(),
+           AddArrived{sums, layer_, species_, slab_.below, slab_.window.count, arrived_.data(), into_.data()});
+  }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(into_.bytes() + given_.bytes() + arrived_.bytes()); }
+
+ private:
+  std::int64_t row() const { return species_ * layer_; }
+
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  plasma::TileSlab slab_;
+  int species_;
+  std::int64_t layer_;
+  PlanesAround around_;
+  Buffer<int> into_;
+  Buffer<unsigned long long> given_, arrived_;
+  std::vector<unsigned long long> host_;
+};
 
 }  // namespace pergola::cuda

@@ -1,7 +1,48 @@
 #pragma once
+/// Numerical tools of the formulas: quadrature, interpolation, the normal quantile, reversed digits.
 #include <cmath>
 
 namespace pergola::physics {
+
+/// ∫ f(x) dx from a to b with ten points. Gauss & Legendre; Abramowitz & Stegun 1964, table 25.4.
+template <class F>
+double gauss_legendre(const F& f, double a, double b) {
+  constexpr double x[] = {0.1488743389816312, 0.4333953941292472, 0.6794095682990244, 0.8650633666889845,
+                          0.9739065285171717};
+  constexpr double w[] = {0.2955242247147529, 0.2692667193099963, 0.2190863625159820, 0.1494513491505806,
+                          0.0666713443086881};
+  const double middle = (a + b) / 2, half = (b - a) / 2;
+  double sum = 0;
+  for (int k = 0; k < 5; ++k) sum += w[k] * (f(middle - half * x[k]) + f(middle + half * x[k]));
+  return half * sum;
+}
+
+/// The same, halved until two halves agree with the whole to a relative `tolerance`, at most `depth` times.
+template <class F>
+double integrate(const F& f, double a, double b, double tolerance = 1e-13, int depth = 24) {
+  const double whole = gauss_legendre(f, a, b), middle = (a + b) / 2;
+  const double halves = gauss_legendre(f, a, middle) + gauss_legendre(f, middle, b);
+  if (depth == 0 || std::abs(halves - whole) <= tolerance * std::abs(halves)) return halves;
+  return integrate(f, a, middle, tolerance, depth - 1) + integrate(f, middle, b, tolerance, depth - 1);
+}
+
+/// The slope at x of the parabola through three points (Lagrange's interpolation).
+inline double parabola_slope(const double (&xs)[3], const double (&ys)[3], double x) {
+  const double d01 = xs[1] - xs[0], d02 = xs[2] - xs[0], d12 = xs[2] - xs[1];
+  return ys[0] * (2 * x - xs[1] - xs[2]) / (d01 * d02) - ys[1] * (2 * x - xs[0] - xs[2]) / (d01 * d12) +
+         ys[2] * (2 * x - xs[0] - xs[1]) / (d02 * d12);
+}
+
+/// ∫ exp(p) over an interval of the given length, p the cubic with these values and slopes at its ends (Hermite's
+/// interpolation).
+inline double exponential_cubic_integral(double length, double y0, double slope0, double y1, double slope1) {
+  const auto value = [&](double u) {
+    const double v = 1 - u;
+    return std::exp(v * v * (y0 * (1 + 2 * u) + slope0 * length * u) +
+                    u * u * (y1 * (1 + 2 * v) - slope1 * length * v));
+  };
+  return length * gauss_legendre(value, 0, 1);
+}
 
 /// The number below which a fraction p of the normal distribution of unit variance lies, 0 < p < 1, to 16 digits.
 /// Wichura 1988, Applied Statistics 37, 477: algorithm AS 241, PPND16.

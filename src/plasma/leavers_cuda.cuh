@@ -1,5 +1,10 @@
 #pragma once
-// CUDA only: particles that leave the slab of a rank's device, and those that come to it.
+/// CUDA only: particles that leave their group, on one device and between the devices of ranks.
+///
+/// A push writes a leaver into the inbox of its new group, or into the outbox of the device if another rank owns the
+/// tile. take_arrivals then moves inboxes into the groups and closes the holes. SlabLeaversCuda packs the outbox by
+/// rank, exchanges it with near ranks and puts received particles into inboxes. A particle without room stays in its
+/// slot, marked (mark_away), until the groups have grown.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -11,7 +16,74 @@
 
 namespace pergola::cuda {
 
-/// Lists those that had to stay in their slots though their tile is elsewhere. A block per group.
+inline constexpr int move_threads = 128;
+
+template <class Real>
+__device__ __forceinline__ void copy_particle(const ParticleArrays<Real>& from, std::int64_t source,
+                                              const ParticleArrays<Real>& to, std::int64_t target) {
+#pragma unroll
+  for (int a = 0; a < 3; ++a)
+    if (from.place[a]) to.place[a][target] = from.place[a][source];
+#pragma unroll
+  for (int a = 0; a < 3; ++a)
+    if (from.velocity[a]) to.velocity[a][target] = from.velocity[a][source];
+  to.rank[target] = from.rank[source];
+}
+
+/// A block per group. Arrivals fill the holes; further arrivals go behind the last particle. If holes are left,
+/// particles from the end fill them. Shared memory: inbox_size words for holes, and a bit for each at the end.
+template <class Real>
+__global__ void __launch_bounds__(move_threads) take_arrivals(const __grid_constant__ Groups<Real> all) {
+  extern __shared__ std::uint32_t shared[];
+  __shared__ int hole_count, low_count, moved;
+  std::uint32_t* const low = shared;
+  std::uint32_t* const gone = shared + all.inbox_size;
+  const int group = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
+  const int listed = static_cast<int>(min(all.holes[group], static_cast<std::uint32_t>(all.inbox_size)));
+  const int arrivals = static_cast<int>(min(all.arrived[group], all.room[group]));
+  const bool refused = all.arrived[group] > all.room[group];
+  if (listed == 0 && arrivals == 0 && !refused) return;
+  const std::int64_t begin = all.begin[group];
+  const std::uint32_t* const holes = all.hole + std::int64_t{group} * all.inbox_size;
+  const int before = static_cast<int>(all.count[group]);
+  if (thread == 0) hole_count = low_count = moved = 0;
+  __syncthreads();
+  for (int k = thread; k < listed; k += move_threads)
+    if (holes[k] != no_hole) atomicAdd(&hole_count, 1);
+  for (int k = thread; k < (all.inbox_size + 31) / 32; k += move_threads) gone[k] = 0;
+  __syncthreads();
+  const int after = before - hole_count + arrivals;
+  for (int k = thread; k < listed; k += move_threads) {
+    if (holes[k] == no_hole) continue;
+    const int hole = static_cast<int>(holes[k]);
+    if (hole < after)
+      low[atomicAdd(&low_count, 1)] = holes[k];
+    else
+      atomicOr(&gone[(hole - after) / 32], 1u << ((hole - after) % 32));
+  }
+  __syncthreads();
+  const int filled = low_count;
+  for (int k = thread; k < arrivals; k += move_threads)
+    copy_particle(all.inbox, std::int64_t{group} * all.inbox_size + k, all.slots,
+                  begin + (k < filled ? static_cast<int>(low[k]) : after - arrivals + k));
+  for (int k = thread; k < before - after; k += move_threads) {
+    if (gone[k / 32] >> (k % 32) & 1u) continue;
+    const std::int64_t from = begin + after + k, to = begin + low[arrivals + atomicAdd(&moved, 1)];
+    copy_particle(all.slots, from, all.slots, to);
+    if (all.slots.place[0][from] < 0) all.away[to] = all.away[from];
+  }
+  if (thread != 0) return;
+  const auto capacity = static_cast<int>(all.begin[group + 1] - begin);
+  all.count[group] = static_cast<std::uint32_t>(after);
+  all.holes[group] = 0;
+  all.arrived[group] = 0;
+  all.room[group] = static_cast<std::uint32_t>(min(all.inbox_size, capacity - after));
+  if (capacity - after < all.inbox_size / 2) all.status->crowded = 1;
+  if (after != before)
+    atomicAdd(&all.status->balance, static_cast<unsigned long long>(static_cast<long long>(arrivals - hole_count)));
+}
+
+/// Lists particles that had to stay in their slots though another rank owns their tile. A block per group.
 template <class Real>
 __global__ void list_late(const __grid_constant__ Groups<Real> all) {
   const int group = static_cast<int>(blockIdx.x);
@@ -37,11 +109,11 @@ __global__ void list_late(const __grid_constant__ Groups<Real> all) {
   }
 }
 
-/// From the list into a message, by rank.
+/// Packs the list into a message, by rank.
 template <class Real>
 struct PackDepartures {
   Outbox<Real> from;
-  unsigned* next;  // place in the message of the next one for each rank
+  unsigned* next;  // for each rank, the next free place in the message
   Departure<Real>* message;
   __device__ void operator()(std::int64_t i) const {
     const Departure<Real> one = from.list[i];
@@ -49,13 +121,13 @@ struct PackDepartures {
   }
 };
 
-/// Particles that have come, into the inboxes of their groups; those for which there is no room are listed. The first
-/// time, when all of them are taken, their charge is counted.
+/// Puts received particles into the inboxes of their groups and lists those without room. The first pass takes all
+/// particles and counts their charge.
 template <int dimensions, int points, class Real>
 struct TakeArrivals {
   Groups<Real> all;
   const Departure<Real>* arrived;
-  const std::uint32_t* some;  // which; null: all, the first time
+  const std::uint32_t* some;  // indices of those to take; null: all, the first pass
   std::uint32_t* waiting;
   SlabSums charge;  // of the first species
   std::int64_t next_species;
@@ -106,8 +178,8 @@ class SlabLeaversCuda {
   }
   /// Before a push.
   void clear() { counts_.zero(); }
-  /// After it: gives the leavers to those who have their tiles; what comes is to be taken in. groups() are the groups
-  /// with this outbox, close_gaps() lets them take in their arrivals. A call of all ranks; waits for the device.
+  /// After a push: sends the leavers to the ranks of their tiles; take_in() then takes in the received ones. groups()
+  /// returns the groups with this outbox, and close_gaps() makes them take in arrivals. Collective; waits.
   template <class AllGroups, class CloseGaps>
   void exchange(const AllGroups& groups, const CloseGaps& close_gaps) {
     const auto counts = list_all(groups, close_gaps);
@@ -147,8 +219,8 @@ class SlabLeaversCuda {
     arrived_ = arrived;
   }
 
-  /// Puts those that have come into the inboxes, the first time all, then those that had no room; the groups are to
-  /// take them in then. False where there are none. Waits, but for the first time.
+  /// Puts received particles into the inboxes: first all, then those that had no room. The groups must take them in
+  /// afterwards. False if there are none. Waits, except the first time.
   template <int dimensions, int points>
   bool take_in(const Groups<Real>& groups, const SlabSums& charge, std::int64_t next_species) {
     const bool first = left_ < 0;
@@ -167,7 +239,7 @@ class SlabLeaversCuda {
     return true;
   }
 
-  /// Of the device's memory; messages are taken to be as long as the list.
+  /// Memory on the device; messages are counted as long as the list.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(owner_.bytes() + counts_.bytes() + next_.bytes() + 3 * list_.bytes() +
                                      waiting_[0].bytes() + waiting_[1].bytes());
@@ -180,7 +252,7 @@ class SlabLeaversCuda {
   }
   static std::int64_t bytes(std::int64_t count) { return count * static_cast<std::int64_t>(sizeof(Departure<Real>)); }
 
-  /// How many go where, with all of them in the list.
+  /// Lists all leavers; returns their number for each rank.
   template <class AllGroups, class CloseGaps>
   std::vector<unsigned> list_all(const AllGroups& groups, const CloseGaps& close_gaps) {
     auto counts = counts_.to_host();
@@ -211,7 +283,7 @@ class SlabLeaversCuda {
   Buffer<unsigned> counts_, next_;
   Buffer<Departure<Real>> list_;
   const Departure<Real>* arrived_ = nullptr;
-  std::int64_t arriving_ = 0, left_ = 0;  // left: of those that had no room; negative: all
+  std::int64_t arriving_ = 0, left_ = 0;  // left: received particles without room; negative: all
   Buffer<std::uint32_t> waiting_[2];
 };
 
