@@ -5,7 +5,7 @@
 #include <map>
 
 #include "app/command.hpp"
-#include "app/wait_line.hpp"
+#include "app/progress.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
@@ -33,14 +33,14 @@ std::string format_name(SnapshotFormat format) {
   return "";
 }
 
-/// As asked; else that of the input, and single in GADGET binary files, where other programs expect it. Text has no
-/// width: it holds the very numbers of the input.
+/// As the options say; else as in the input, and single in GADGET binary files, where other programs expect it. Text
+/// has the exact numbers of the input.
 bool in_single(const ConvertOptions& options, SnapshotFormat format, const SnapshotHeader& input) {
   if (options.single || options.full) return options.single;
   return is_binary(format) || (input.single_precision && format != SnapshotFormat::csv);
 }
 
-/// What is in the input and will not be in the output.
+/// Contents of the input that the output cannot have.
 std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, SnapshotFormat format) {
   std::vector<std::string> names = input.not_carried;
   const SnapshotHeader& header = input.header;

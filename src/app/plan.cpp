@@ -4,8 +4,7 @@
 #include <fstream>
 
 #include "app/command.hpp"
-#include "app/progress_bar.hpp"
-#include "app/wait_line.hpp"
+#include "app/progress.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"

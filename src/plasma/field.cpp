@@ -21,8 +21,7 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
       : device_(device),
         ranks_(std::move(ranks)),
         dimensions_(options.dimensions),
-        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
-                     : plasma::TileSlab(plasma::TileGrid(options))),
+        slab_(options, ranks_.get()),
         poisson_(make_poisson_fft<Real>(device, grid_of(options), poisson_options(options, ranks_))),
         layout_(poisson_->layout()),
         density_(device, layout_.size()),

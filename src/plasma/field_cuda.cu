@@ -149,7 +149,7 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
         task_(tables_.task(options)) {
     if (ranks) {
       messages_ = std::make_unique<DeviceMessages>(device_, ranks);
-      planes_ = plasma::TileSlab(plasma::TileGrid(options)).planes(*ranks);
+      planes_ = plasma::TileSlab(options, nullptr).planes(*ranks);
     }
     density_ = Buffer<Real>(device_, 2 * transforms_.modes());
     density_.zero();
@@ -273,7 +273,7 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
         ranks_(ranks),
         dimensions_(options.dimensions),
         cells_(options.cells),
-        slab_(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks),
+        slab_(options, ranks.get()),
         tables_(device, options),
         layers_(device.stream(), options),
         task_(tables_.task(options)),

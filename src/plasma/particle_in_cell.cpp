@@ -83,8 +83,7 @@ class ParticleInCellOf final : public ParticleInCell {
         options_(options),
         clock_(device, profile),
         graph_(device),
-        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
-                     : plasma::TileSlab(plasma::TileGrid(options))),
+        slab_(options, ranks_.get()),
         field_(make_plasma_field<Real>(device, options, ranks_)) {}
 
   void start(const std::vector<PlasmaParticles>& particles) override {

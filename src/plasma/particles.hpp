@@ -16,8 +16,8 @@ struct PlasmaParticles {
 
 /// The coordinates of macro-particles: positions, then velocities. Some may be empty.
 using PlasmaCoordinate = std::vector<double> PlasmaParticles::*;
-inline constexpr PlasmaCoordinate plasma_coordinates[] = {
-    &PlasmaParticles::x,  &PlasmaParticles::y,  &PlasmaParticles::z,
-    &PlasmaParticles::vx, &PlasmaParticles::vy, &PlasmaParticles::vz};
+inline constexpr PlasmaCoordinate plasma_coordinates[] = {&PlasmaParticles::x,  &PlasmaParticles::y,
+                                                          &PlasmaParticles::z,  &PlasmaParticles::vx,
+                                                          &PlasmaParticles::vy, &PlasmaParticles::vz};
 
 }  // namespace pergola

@@ -51,7 +51,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
         ranks_(std::move(ranks)),
         options_(options),
         grid_(options),
-        slab_(ranks_ ? plasma::TileSlab(grid_, static_cast<int>(options.shape), *ranks_) : plasma::TileSlab(grid_)),
+        slab_(options, ranks_.get()),
         loops_(plasma::choose_tile_loops<Real>(options)),
         rows_(grid_, slab_, static_cast<int>(options.shape)),
         species_(options.species.size()) {

@@ -63,8 +63,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
         host_(Device::open("cpu", device.threads())),
         ranks_(std::move(ranks)),
         options_(options),
-        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
-                     : plasma::TileSlab(plasma::TileGrid(options))),
+        slab_(options, ranks_.get()),
         memory_(device, options, slab_, counts),
         given_(options.species.size()) {
     device_.make_current();

@@ -9,23 +9,24 @@ double largest_slab_share(const TileGrid& grid, int ranks) {
   return static_cast<double>((rows + ranks - 1) / ranks) / rows;
 }
 
-TileSlab::TileSlab(const TileGrid& grid) : axis(grid.dimensions - 1) {
+TileSlab::TileSlab(const PlasmaOptions& options, const Communicator* ranks) : axis(options.dimensions - 1) {
+  const TileGrid grid(options);
   for (std::size_t a = 0; a < 3; ++a) cells[a] = grid.axis[a].cells;
   count = cells[static_cast<std::size_t>(axis)];
   tiles = grid.count();
   tiles_in_row = tiles / grid.axis[static_cast<std::size_t>(axis)].tiles();
   window = {count, 0, count};
-}
+  if (!ranks) return;
 
-TileSlab::TileSlab(const TileGrid& grid, int points, const Communicator& ranks) : TileSlab(grid) {
   const physics::TileAxis& across = grid.axis[static_cast<std::size_t>(axis)];
-  const SlabPlanes all = planes(ranks);
+  const SlabPlanes all = planes(*ranks);
   first = all.first(), count = all.count();
   for (int row = 0; row < across.tiles(); ++row) owner.push_back(all.owner(across.corner(row)));
   for (const int rank : owner)
     if (workers.empty() || workers.back() != rank) workers.push_back(rank);
   tiles = tiles_in_row * ((count + across.width - 1) / across.width);
   first_tile = count > 0 ? tiles_in_row * (first / across.width) : 0;
+  const int points = static_cast<int>(options.shape);  // of a cloud along an axis
   below = points - 2, above = points - 1;
   window = {across.cells, first - below, below + count + above};
 }

@@ -147,10 +147,8 @@ struct LayerWindow {
 /// The tiles of a rank and its layers of grid points, which begin at the corners of its tiles. Its clouds also touch
 /// `below` and `above` layers around them, which other ranks own, or the rank itself.
 struct TileSlab {
-  /// The whole box.
-  explicit TileSlab(const TileGrid& grid);
-  /// `points`: grid points of a cloud along an axis. With more ranks than rows of tiles, some ranks have none.
-  TileSlab(const TileGrid& grid, int points, const Communicator& ranks);
+  /// The slab of this rank; ranks beyond the number of rows of tiles have none. `ranks` null: the whole box.
+  TileSlab(const PlasmaOptions& options, const Communicator* ranks);
 
   int axis = 1;                   // across the layers: the last one of the box
   int first = 0, count = 0;       // layers

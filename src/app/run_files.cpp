@@ -1,16 +1,33 @@
-#include "app/series.hpp"
+#include "app/run_files.hpp"
 
 #include <fmt/core.h>
 
+#include <fstream>
 #include <map>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "domain/spread_ids.hpp"
 #include "io/snapshot.hpp"
+#include "io/snapshot_source.hpp"
+#include "particles/particle_check.hpp"
 
 namespace pergola::app {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// "snap_012.hdf5" is prefix "snap_", number 12 and ending ".hdf5", and so is "snap_012.0.hdf5", the first of several
+/// files of one snapshot.
+struct NumberedName {
+  std::string prefix, ending;
+  std::int64_t number = 0;
+  bool first = true;  // or the only file
+};
 
 std::optional<NumberedName> numbered(const fs::path& file) {
   const auto part = part_name(file);
@@ -20,6 +37,8 @@ std::optional<NumberedName> numbered(const fs::path& file) {
   if (!number) return std::nullopt;
   return NumberedName{stem.substr(0, digits), file.extension().string(), *number, !part || part->number == 0};
 }
+
+}  // namespace
 
 std::vector<fs::path> series_of(const fs::path& file) {
   const auto own = numbered(file);
@@ -65,6 +84,27 @@ std::vector<std::string> text_of(const std::vector<fs::path>& files) {
   std::vector<std::string> names;
   for (const auto& file : files) names.push_back(file.string());
   return names;
+}
+
+nlohmann::json run_json(const std::filesystem::path& directory) {
+  std::ifstream stream(directory / "run.json");
+  auto record = nlohmann::json::parse(stream, nullptr, false);
+  return record.is_object() ? record : nlohmann::json::object();
+}
+
+Snapshot read_stretch(const std::string& file, Communicator& ranks) {
+  Snapshot snapshot;
+  on_all(ranks, [&] {
+    SnapshotSource source(file);
+    const Shares shares{source.count(), ranks.size()};
+    source.read(shares.first(ranks.rank()), shares.count(ranks.rank()), snapshot.particles);
+    ParticleCheck check(file, snapshot.particles.size(), source.threads());
+    check.add(snapshot.particles);
+    check.finish();
+    snapshot.header = source.summary().header;
+  });
+  if (ranks.size() > 1) check_spread_ids(ranks, file, snapshot.particles.id);
+  return snapshot;
 }
 
 }  // namespace pergola::app

@@ -1,5 +1,4 @@
 #include "app/bench.hpp"
-#include "app/fft_pair.hpp"
 #include "device/buffer.hpp"
 #include "mesh/fft/cufft_plan.cuh"
 
