@@ -18,19 +18,17 @@
 
 namespace pergola::app {
 
-/// One line of `pergola bench`.
+/// One line of `pergola bench`. A suite fills in what stands before `fraction_of_ceiling`.
 struct BenchResult {
-  std::string suite, name;  // name: direct/acc+pot
-  std::string device;
+  std::string name = {};  // direct/acc+pot
   Precision precision = Precision::mixed;
   std::int64_t n = 0;
   double seconds = 0;  // of one evaluation, or of the timed part of a run
   double rate = 0;
-  std::string unit;
+  std::string unit = {};
   /// The least number of instructions per unit of `rate`. The ceiling is the measured number of fused multiply-adds per
   /// second over this. 0: no such ceiling.
   double instructions = 0;
-  std::optional<double> fraction_of_ceiling;
   /// The same for memory: the least number of bytes read and written, and the bytes per second of a plain copy.
   double bytes = 0;
   /// Errors of approximate forces on a sample, relative to a double-precision direct sum, in a periodic box Ewald's.
@@ -39,6 +37,8 @@ struct BenchResult {
     double rms = 0;  // rms difference over rms acceleration, for forces that cancel
   };
   std::optional<Error> error = std::nullopt;
+  std::optional<double> fraction_of_ceiling = std::nullopt;
+  std::string suite = {}, device = {};
 };
 
 /// The device, the amount of work, and the receiver of results.

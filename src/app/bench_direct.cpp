@@ -51,8 +51,8 @@ void measure_direct(const BenchTask& task, const DirectCase& which, const Solver
         results[static_cast<std::size_t>(row)][static_cast<std::size_t>(places[static_cast<std::size_t>(k)])]);
   });
   const double rate = static_cast<double>(n) * static_cast<double>(n) / seconds;
-  task.report({"", which.name, "", options.precision, n, seconds, rate, "interactions/s",
-               instructions_per_pair(task.device, which.want, options.precision), std::nullopt});
+  task.report({which.name, options.precision, n, seconds, rate, "interactions/s",
+               instructions_per_pair(task.device, which.want, options.precision)});
 }
 
 /// Without --full a CPU takes at most 40 s.
@@ -126,10 +126,10 @@ void measure_run(const BenchTask& task, std::int64_t n, double seconds) {
                 fmt::format("bench: {}: relative energy error {:.2e}, expected below 1e-4", name, error));
 
   const double pairs = static_cast<double>(after.interactions - before.interactions) / spent;
-  task.report({"", name, "", gravity.precision, n, spent, pairs, "interactions/s",
-               instructions_per_pair(task.device, want_all, gravity.precision), std::nullopt});
-  task.report({"", fmt::format("hermite/block-steps/{}", n), "", gravity.precision, n, spent,
-               static_cast<double>(after.steps - before.steps) / spent, "steps/s", 0, std::nullopt});
+  task.report({name, gravity.precision, n, spent, pairs, "interactions/s",
+               instructions_per_pair(task.device, want_all, gravity.precision)});
+  task.report({fmt::format("hermite/block-steps/{}", n), gravity.precision, n, spent,
+               static_cast<double>(after.steps - before.steps) / spent, "steps/s"});
 }
 
 /// A small block: predict all particles and sum the forces on a few; the results stay on the device. Blocks follow each
@@ -168,8 +168,8 @@ void measure_small_block(const BenchTask& task, std::int64_t n, std::int64_t act
     return results[static_cast<std::size_t>(row)][static_cast<std::size_t>(k)];
   });
   const double pairs = static_cast<double>(active) * static_cast<double>(n) / seconds;
-  task.report({"", name, "", gravity.precision, n, seconds, pairs, "interactions/s",
-               instructions_per_pair(task.device, want_all, gravity.precision), std::nullopt});
+  task.report({name, gravity.precision, n, seconds, pairs, "interactions/s",
+               instructions_per_pair(task.device, want_all, gravity.precision)});
 }
 
 }  // namespace
@@ -256,9 +256,9 @@ void measure_solver_alone(const BenchTask& task, const Particles& particles, con
   };
   once();
   const double seconds = fastest(0.3, 2, once);
-  task.report({"", "g6/direct-solver", "", options.precision, n, seconds,
+  task.report({"g6/direct-solver", options.precision, n, seconds,
                static_cast<double>(n) * static_cast<double>(n) / seconds, "interactions/s",
-               instructions_per_pair(task.device, want_all, options.precision), std::nullopt});
+               instructions_per_pair(task.device, want_all, options.precision)});
 }
 
 void measure_g6(const BenchTask& task, std::int64_t n) {
@@ -275,14 +275,12 @@ void measure_g6(const BenchTask& task, std::int64_t n) {
   check_against_double("g6/sweep", options, particles, want_all, places, [&](int which, std::int64_t k) {
     return client.result(which, places[static_cast<std::size_t>(k)]);
   });
-  task.report({"", "g6/sweep", "", options.precision, n, seconds,
-               static_cast<double>(n) * static_cast<double>(n) / seconds, "interactions/s",
-               instructions_per_pair(task.device, want_all, options.precision), std::nullopt});
+  task.report({"g6/sweep", options.precision, n, seconds, static_cast<double>(n) * static_cast<double>(n) / seconds,
+               "interactions/s", instructions_per_pair(task.device, want_all, options.precision)});
 
   const int block = std::min(small_block, count);
   const double block_seconds = fastest(0.2, 20, [&] { client.forces(0, block); });
-  task.report({"", fmt::format("g6/block/{}", block), "", options.precision, n, block_seconds, 1 / block_seconds,
-               "blocks/s", 0, std::nullopt});
+  task.report({fmt::format("g6/block/{}", block), options.precision, n, block_seconds, 1 / block_seconds, "blocks/s"});
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ constexpr double cell_bytes = pair_bytes + (1 + 1 + 3 + 3) * sizeof(float);
 
 /// `count` particles or cells in `seconds`, each with at least `bytes` of traffic (0: not known).
 BenchResult result_of(const std::string& name, std::int64_t count, double seconds, const char* unit, double bytes) {
-  return {"", name,         "",   Precision::single, count, seconds, static_cast<double>(count) / seconds, unit,
-          0,  std::nullopt, bytes};
+  return {name, Precision::single, count, seconds, static_cast<double>(count) / seconds, unit, 0, bytes};
 }
 
 std::int64_t cube_of(int n) { return std::int64_t{n} * n * n; }

@@ -158,15 +158,8 @@ void bench_pic(const BenchTask& task) {
     const double budget = task.device.is_cuda() || task.n > 0 ? 0.3 : 3.0;
     for (const bool whole : {false, true}) {
       const double seconds = plasma_step_seconds(task.device, which, electrons, whole, budget);
-      BenchResult result;
-      result.name = (whole ? "pic/step/" : "pic/particles/") + which.name;
-      result.precision = Precision::single;
-      result.n = which.n;
-      result.seconds = seconds;
-      result.rate = static_cast<double>(which.n) / seconds;
-      result.unit = "particle steps/s";
-      result.bytes = plasma_particle_bytes(which);
-      task.report(result);
+      task.report({(whole ? "pic/step/" : "pic/particles/") + which.name, Precision::single, which.n, seconds,
+                   static_cast<double>(which.n) / seconds, "particle steps/s", 0, plasma_particle_bytes(which)});
     }
   }
 }

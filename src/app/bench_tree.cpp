@@ -85,10 +85,9 @@ void measure_tree(const BenchTask& task, const Particles& particles, const TreeR
                                                  "{:.0e} and {:.0e}",
                                                  name, errors.median, errors.p99, accuracy, 6 * accuracy));
   const auto rate = static_cast<double>(n);
-  task.report({"", name, "", precision, n, seconds, rate / seconds, "particles/s", 0, std::nullopt, 0,
+  task.report({name, precision, n, seconds, rate / seconds, "particles/s", 0, 0,
                BenchResult::Error{errors.median, errors.p99}});
-  task.report({"", fmt::format("tree/build/{}/{:.0e}", n, accuracy), "", precision, n, build, rate / build,
-               "particles/s", 0, std::nullopt});
+  task.report({fmt::format("tree/build/{}/{:.0e}", n, accuracy), precision, n, build, rate / build, "particles/s"});
 }
 
 std::vector<std::int64_t> tree_sizes(const BenchTask& task) {
@@ -253,8 +252,7 @@ void measure_treepm(const BenchTask& task, const BoxCase& box, const PeriodicRef
   if (const double found_error = box.cancels ? error.rms : error.median; !(found_error <= 10 * accuracy))
     throw Error(ErrorKind::numerics, fmt::format("bench: {}: force error {:.2e}, expected about {:.0e} at most", name,
                                                  found_error, accuracy));
-  task.report({"", name, "", precision, n, seconds, static_cast<double>(n) / seconds, "particles/s", 0, std::nullopt, 0,
-               error});
+  task.report({name, precision, n, seconds, static_cast<double>(n) / seconds, "particles/s", 0, 0, error});
 }
 
 void measure_all(const BenchTask& task, BoxCase box) {
@@ -324,15 +322,7 @@ BoxCase box_for(const BenchTask& task, std::int64_t per_side) {
 }
 
 void report_particles(const BenchTask& task, const std::string& name, std::int64_t n, double seconds) {
-  task.report({.suite = "",
-               .name = name,
-               .device = "",
-               .precision = Precision::double_,
-               .n = n,
-               .seconds = seconds,
-               .rate = static_cast<double>(n) / seconds,
-               .unit = "particles/s",
-               .fraction_of_ceiling = std::nullopt});
+  task.report({name, Precision::double_, n, seconds, static_cast<double>(n) / seconds, "particles/s"});
 }
 
 }  // namespace

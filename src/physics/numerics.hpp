@@ -1,5 +1,6 @@
 #pragma once
-/// Numerical tools of the formulas: quadrature, interpolation, the normal quantile, reversed digits.
+/// Numerical tools of the formulas: quadrature, interpolation, the normal quantile, reversed digits, and
+/// the phases of a displaced wave.
 #include <cmath>
 
 namespace pergola::physics {
@@ -97,6 +98,21 @@ inline double reversed_digits(unsigned long long i, unsigned base) {
   double place = 1.0 / base, sum = 0;
   for (; i > 0; i /= base, place /= base) sum += static_cast<double>(i % base) * place;
   return sum;
+}
+
+/// The θ' with θ' + A sin(θ' + φ) = θ: uniform phases θ get the density 1 + A cos(θ' + φ). |A| < 1. Newton's method
+/// within a bracket.
+inline double displaced_phase(double theta, double amplitude, double phase) {
+  double low = theta - std::abs(amplitude), high = theta + std::abs(amplitude), at = theta;
+  for (int k = 0; k < 100; ++k) {
+    const double excess = at + amplitude * std::sin(at + phase) - theta;
+    (excess > 0 ? high : low) = at;
+    double next = at - excess / (1 + amplitude * std::cos(at + phase));
+    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
+    if (std::abs(next - at) <= 1e-16 * (1 + std::abs(at))) return next;
+    at = next;
+  }
+  return at;
 }
 
 }  // namespace pergola::physics

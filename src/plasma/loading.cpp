@@ -74,20 +74,6 @@ class ProfileMap {
   std::vector<double> integral_;  // over the first k bins; empty: uniform
 };
 
-/// The θ' with θ' + A sin(θ' + φ) = θ: uniform phases θ get the density 1 + A cos(θ' + φ). |A| < 1.
-double displaced_phase(double theta, double amplitude, double phase) {
-  double low = theta - std::abs(amplitude), high = theta + std::abs(amplitude), at = theta;
-  for (int k = 0; k < 100; ++k) {
-    const double excess = at + amplitude * std::sin(at + phase) - theta;
-    (excess > 0 ? high : low) = at;
-    double next = at - excess / (1 + amplitude * std::cos(at + phase));
-    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-    if (std::abs(next - at) <= 1e-16 * (1 + std::abs(at))) return next;
-    at = next;
-  }
-  return at;
-}
-
 /// The places of particles within a cell: a lattice if the count has nearly equal factors, else low-discrepancy
 /// sequences.
 class CellPattern {
@@ -175,7 +161,7 @@ struct Loader {
     const auto& wave = load.perturbation;
     if (wave.amplitude != 0 && wave.kind == PlasmaPerturbation::Kind::density) {
       const double theta = dot(wave_number, x);
-      const double moved = displaced_phase(theta, wave.amplitude, wave.phase) - theta;
+      const double moved = physics::displaced_phase(theta, wave.amplitude, wave.phase) - theta;
       x = x + (moved / dot(wave_number, wave_number)) * wave_number;
     }
     const auto& cells = options.cells;
