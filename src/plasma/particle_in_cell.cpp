@@ -144,7 +144,7 @@ class ParticleInCellOf final : public ParticleInCell {
     if (stored || behind_ == 0) return particles_->unload(species);
     const PlasmaSpecies& kind = options_.species[species];
     const auto electric = electric_around();
-    return particles_->unload_changed(species, [&](PlasmaParticles& some) {
+    return particles_->unload(species, [&](PlasmaParticles& some) {
       kick_on_host(options_, kind.charge / kind.mass, electric, window(), behind_, device_.threads(), some);
     });
   }

@@ -71,8 +71,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     to.charged = false;
     to.here = counted(to);
   }
-  PlasmaParticles unload(int species) const override { return unload_changed(species, nullptr); }
-  PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change) const override {
     const Species& from = species_[species];
     return plasma::unload_given(device_, options_, slab_, ranks_.get(), from.tiles, from.given, change);
   }

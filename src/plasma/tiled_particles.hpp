@@ -48,14 +48,9 @@ class TiledParticles {
   virtual void load(int species, const PlasmaParticles& particles) = 0;
   /// The particles of a species that this rank has given, in the order of their ids. Positions that were unloaded are
   /// loaded again without rounding (on a device of the same kind). Waits.
-  virtual PlasmaParticles unload(int species) const = 0;
-  /// The same after a change of each particle by itself. Ranks apply it where the particles are, to some particles at a
-  /// time, whose ids then are numbers without meaning.
-  virtual PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const {
-    PlasmaParticles all = unload(species);
-    change(all);
-    return all;
-  }
+  /// `change`, which may be null, is applied to each particle by itself, by the rank that works on it: to some
+  /// particles at a time, whose ids then are numbers without meaning.
+  virtual PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change = nullptr) const = 0;
   /// Particles held here now, counted. Waits.
   virtual std::int64_t count(int species) const = 0;
 

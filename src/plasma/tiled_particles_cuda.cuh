@@ -87,8 +87,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     set_charges();
     counted_ = false;
   }
-  PlasmaParticles unload(int species) const override { return unload_changed(species, nullptr); }
-  PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change) const override {
     join();
     return plasma::unload_given(host_, options_, slab_, ranks_.get(), memory_.unload(species, host_), given(species),
                                 change);
