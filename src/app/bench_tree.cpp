@@ -29,7 +29,7 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double tree_softening = 0.01;
+constexpr double bench_tree_softening = 0.01;
 constexpr std::int64_t tree_sample = 2000;
 
 /// A double-precision direct sum for a sample that is large enough for a 99th percentile.
@@ -41,7 +41,7 @@ struct TreeReference {
       : places(sample_places(particles.size(), tree_sample)) {
     SolverOptions options;
     options.solver = direct_entry().name;
-    options.softening = Softening::same(tree_softening);
+    options.softening = Softening::same(bench_tree_softening);
     options.precision = Precision::double_;
     forces = evaluate_forces(*make_solver(options, device), device, particles, want_acceleration, places);
   }
@@ -55,7 +55,7 @@ void measure_tree(const BenchTask& task, const Particles& particles, const TreeR
   const std::int64_t n = particles.size();
   SolverOptions options;
   options.solver = tree_entry().name;
-  options.softening = Softening::same(tree_softening);
+  options.softening = Softening::same(bench_tree_softening);
   options.precision = precision;
   options.tree.accuracy = accuracy;
   BenchSystem<Real> system(task.device, particles);
