@@ -9,7 +9,7 @@
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "particles/shown_particles.hpp"
-#include "physics/conserved.hpp"
+#include "physics/measures.hpp"
 #include "physics/external.hpp"
 
 // Sums over particles in fixed chunks, on their device. A body such as `ConservedTerms` says what particle i adds; the

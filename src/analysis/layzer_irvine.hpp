@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "physics/cosmology.hpp"
-#include "physics/log_cubic.hpp"
+#include "physics/numerics.hpp"
 
 namespace pergola {
 

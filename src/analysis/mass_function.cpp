@@ -1,4 +1,13 @@
 #include "analysis/mass_function.hpp"
+#include "analysis/centers.hpp"
+#include "analysis/groups.hpp"
+#include "analysis/spread_groups.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "physics/power_spectrum.hpp"
+#include "physics/cosmology.hpp"
+#include "physics/halos.hpp"
+#include "physics/numerics.hpp"
 
 #include <fmt/core.h>
 
@@ -7,15 +16,6 @@
 #include <limits>
 #include <optional>
 
-#include "analysis/centers.hpp"
-#include "analysis/groups.hpp"
-#include "analysis/spread_groups.hpp"
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
-#include "physics/halo_mass_function.hpp"
-#include "physics/quadrature.hpp"
 
 // Masses of groups are counted in bins of equal width in the logarithm. The upper edge of the last bin is slightly
 // above the largest mass, so that this group is counted. Errors are Poisson errors.

@@ -1,4 +1,9 @@
 #include "analysis/profile.hpp"
+#include "analysis/profiled_places.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "physics/halos.hpp"
+#include "physics/measures.hpp"
 
 #include <fmt/core.h>
 
@@ -7,11 +12,6 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/profiled_places.hpp"
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "physics/halo.hpp"
-#include "physics/profiles.hpp"
 
 // Edges of shells need only the sorted distances, given as functions, because with distributed particles each look at
 // them is collective. Sums of shells can be continued from rank to rank.

@@ -1,10 +1,4 @@
 #include "app/bench.hpp"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "analysis/analysis.hpp"
 #include "app/command.hpp"
 #include "base/error.hpp"
@@ -17,12 +11,18 @@
 #include "models/model.hpp"
 #include "time/integrator_entry.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+
 namespace pergola::app {
 
 namespace {
 
 struct Suite {
-  std::string name;  // a part that has an entry is called as there
+  std::string name;  // that of the part's entry, if it has one
   void (*run)(const BenchTask&);
   bool takes_file = false, takes_sets = false;
 };
@@ -87,8 +87,8 @@ std::string to_table(const std::vector<BenchResult>& results) {
   return text;
 }
 
-/// Fractions of the ceiling. The ceiling was measured beside every case, and its fastest measurement counts: the
-/// machine may have other work to do.
+/// Fractions of the ceiling. The ceiling is measured beside every case, and its fastest measurement counts: the machine
+/// may have other work.
 class Ceiling {
  public:
   explicit Ceiling(const Device& device) : device_(device) {}

@@ -1,12 +1,16 @@
+// The suite of meshes: whole steps, Poisson solvers, and the pair of transforms that bounds them.
+#include <fftw3.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <numbers>
+#include <type_traits>
 
 #include "analysis/energy.hpp"
 #include "app/bench.hpp"
-#include "app/fft_pair.hpp"
 #include "base/error.hpp"
 #include "base/profile.hpp"
 #include "base/stopwatch.hpp"
@@ -17,7 +21,7 @@
 #include "mesh/poisson.hpp"
 #include "models/model.hpp"
 #include "models/sampling.hpp"
-#include "physics/poisson_stencil.hpp"
+#include "physics/mesh_stencils.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola::app {
@@ -25,30 +29,28 @@ namespace pergola::app {
 namespace {
 
 constexpr double pi = std::numbers::pi;
-constexpr double tolerance = 1e-5;
+constexpr double residual_tolerance = 1e-5;
 
 /// Least traffic in single precision. A transform along three axes is two passes over the mesh, planes and lines, each
 /// of which reads and writes it: four for the pair.
 constexpr double pair_bytes = 4 * 2 * sizeof(float);
-/// A step: every particle's place and velocity read and written and its mass read, and for every cell the density
-/// written, the pair, the potential read for the force, three components of it written, and read by the particles.
+/// A step: for every particle position and velocity read and written and mass read; for every cell density written, the
+/// pair, potential read, three components of the force written, and read by the particles.
 constexpr double particle_bytes = (6 + 6 + 1) * sizeof(float);
 constexpr double cell_bytes = pair_bytes + (1 + 1 + 3 + 3) * sizeof(float);
 
 /// `count` particles or cells in `seconds`, each with at least `bytes` of traffic (0: not known).
 BenchResult result_of(const std::string& name, std::int64_t count, double seconds, const char* unit, double bytes) {
-  return {"", name,         "",   Precision::single, count, seconds, static_cast<double>(count) / seconds, unit,
-          0,  std::nullopt, bytes};
+  return {name, Precision::single, count, seconds, static_cast<double>(count) / seconds, unit, 0, bytes};
 }
 
 std::int64_t cube_of(int n) { return std::int64_t{n} * n * n; }
 
-/// How particles fill the periodic unit box; a particle crosses 0.1 to 0.2 cells in a step.
+/// The distribution of particles in the periodic unit box; a particle crosses 0.1 to 0.2 cells in a step.
 enum class Filling { uniform, disc, one_cell };
 
-/// 90 % of the particles in 1 % of the volume: an exponential disc of 1/64 of the box's height and
-/// nine tenths of its mass within R, turning about its axis with roughly its circular speed. Beyond the box it is
-/// wrapped.
+/// 90 % of the particles in 1 % of the volume: an exponential disc of 1/64 of the box's height that rotates with about
+/// its circular speed. It is wrapped into the box.
 Particles clustered_disc(std::int64_t n, int threads) {
   constexpr double height = 1.0 / 64, ninety_percent = 3.8897;  // in scale lengths, of an exponential disc
   const double scale = std::sqrt(0.01 / (pi * height)) / ninety_percent;
@@ -72,7 +74,7 @@ Particles filled(Filling filling, std::int64_t n, int cells, int threads) {
   options.n = n;
   options.values["speed"] = 1.0;
   if (filling == Filling::one_cell) {
-    // So light that nothing moves: all stay in the cell.
+    // Light enough that all stay in the cell.
     options.values["side"] = 1.0 / cells;
     options.values["speed"] = 0.0;
     options.values["mass"] = 1e-12;
@@ -88,7 +90,7 @@ struct StepCase {
   std::int64_t n = 0;
 };
 
-/// Momentum and energy after `elapsed` time against those at the start; `mass` in all.
+/// Checks momentum and energy after `elapsed` time against the start; `mass`: total.
 void check_conservation(const StepCase& which, double mass, double step, double elapsed, const Energies& before,
                         const Energies& after) {
   const auto refuse = [&](const char* what, double found, double allowed) {
@@ -98,7 +100,7 @@ void check_conservation(const StepCase& which, double mass, double step, double 
   const Vec3<double> change = after.momentum - before.momentum;
   const double drift = std::sqrt(dot(change, change)), scale = mass / (which.cells * step);
   if (!(drift <= 1e-5 * scale)) refuse("the momentum", drift, 1e-5 * scale);
-  // The disc is thinner than a cell of small meshes, which follow it badly.
+  // The disc is thinner than a cell of small meshes.
   const double error = std::abs(after.total() - before.total());
   const double allowed =
       (which.filling == Filling::disc ? 0.05 : 1e-3) * std::max(1.0, elapsed) * (before.kinetic - before.potential);
@@ -111,8 +113,8 @@ double sort_seconds(const Profile& profile) {
   return 0;
 }
 
-/// Seconds per step: the median over steps (on a GPU, over batches of steps) without the sorting of particles, which is
-/// shared out over all of them.
+/// Seconds per step: the median over steps (on a GPU, over batches of steps) without the sorting of particles, whose
+/// mean is added.
 double time_steps(Integrator& integrator, const Profile& profile, double budget) {
   const auto begin = Clock::now();
   const auto since_begin = [&] { return seconds_since(begin); };
@@ -133,7 +135,7 @@ double time_steps(Integrator& integrator, const Profile& profile, double budget)
   return *middle + (sorted - sorted_before) / static_cast<double>(steps - first);
 }
 
-/// Whole steps as `run` takes them, with its profile and the sorting of the particles, once they have settled.
+/// Whole steps as in `run`, with profile and sorting, after the particles have settled.
 void measure_steps(const BenchTask& task, const StepCase& which) {
   const bool gpu = task.device.is_cuda();
   SolverOptions gravity;
@@ -141,7 +143,7 @@ void measure_steps(const BenchTask& task, const StepCase& which) {
   gravity.precision = Precision::single;
   gravity.mesh.cells = {which.cells, which.cells, which.cells};
   gravity.mesh.poisson = which.poisson;
-  gravity.mesh.multigrid.tolerance = tolerance;
+  gravity.mesh.multigrid.tolerance = residual_tolerance;
   gravity.mesh.box.side = {1, 1, 1};
   TimeOptions time;
   time.integrator = "leapfrog";
@@ -212,12 +214,12 @@ std::vector<float> random_density(const Field<float>& layout, int threads) {
   return values;
 }
 
-/// One solution of Poisson's equation for noise in a periodic box, as a step asks for it.
+/// One solution of Poisson's equation for noise in a periodic box, as in a step.
 void measure_poisson(const BenchTask& task, Poisson method, int n) {
   const std::string name = fmt::format("mesh/poisson/{}/{}", poisson_names[static_cast<std::size_t>(method)], n);
   const Grid grid{3, {n, n, n}, {{0, 0, 0}, {1, 1, 1}, Boundary::periodic}};
   MultigridOptions multigrid;
-  multigrid.tolerance = tolerance;
+  multigrid.tolerance = residual_tolerance;
   const auto solver = method == Poisson::fft ? make_poisson_fft<float>(task.device, grid, {})
                                              : make_poisson_multigrid<float>(task.device, grid, multigrid);
   Field<float> field = solver->layout();
@@ -243,9 +245,9 @@ void measure_poisson(const BenchTask& task, Poisson method, int n) {
   rho.data = density.data(), phi.data = potential.data();
   const double residual = relative_residual(n, rho, phi, task.device.threads());
   // The solver measures its residual in single precision.
-  if (!(residual < 1.5 * tolerance))
+  if (!(residual < 1.5 * residual_tolerance))
     throw Error(ErrorKind::numerics, fmt::format("bench: {}: relative residual {:.1e}, expected below {:.1e}", name,
-                                                 residual, 1.5 * tolerance));
+                                                 residual, 1.5 * residual_tolerance));
   task.report(result_of(name, cube_of(n), best, "cells/s", method == Poisson::fft ? pair_bytes : 0));
 }
 
@@ -254,7 +256,7 @@ void measure_pair(const BenchTask& task, int n) {
   task.report(result_of(fmt::format("mesh/fft-pair/{}", n), cube_of(n), seconds, "cells/s", pair_bytes));
 }
 
-/// As many particles as cells; without --full a CPU is done within 40 s.
+/// As many particles as cells; without --full a CPU takes at most 40 s.
 std::vector<int> sides(const BenchTask& task) {
   if (task.n > 0) return {nearest_mesh_size(static_cast<int>(std::lround(std::cbrt(static_cast<double>(task.n)))))};
   if (task.device.is_cuda()) return task.full ? std::vector<int>{128, 256, 512} : std::vector<int>{128, 256};
@@ -275,6 +277,71 @@ void bench_mesh(const BenchTask& task) {
     measure_steps(task,
                   {fmt::format("mesh/step/cic/multigrid/{}", cells), Filling::uniform, Poisson::multigrid, cells, n});
   }
+}
+
+namespace {
+
+struct DestroyPlan {
+  void operator()(fftwf_plan plan) const { fftwf_destroy_plan(plan); }
+};
+using Plan = std::unique_ptr<std::remove_pointer_t<fftwf_plan>, DestroyPlan>;
+struct FreeMemory {
+  void operator()(float* memory) const { fftwf_free(memory); }
+};
+
+double fft_pair_seconds_cpu(const Device& device, int n, double budget) {
+  static std::once_flag once;
+  std::call_once(once, [] { fftwf_init_threads(); });
+  fftwf_plan_with_nthreads(device.threads());
+  const auto given = fft_pair_values(n);
+  const std::unique_ptr<float, FreeMemory> memory(fftwf_alloc_real(given.size()));
+  if (!memory) throw Error(ErrorKind::device, fmt::format("bench: no memory for a transform of {}^3 values", n));
+  float* values = memory.get();
+  auto* modes = reinterpret_cast<fftwf_complex*>(values);
+  const Plan forward(fftwf_plan_dft_r2c_3d(n, n, n, values, modes, FFTW_MEASURE));
+  const Plan back(fftwf_plan_dft_c2r_3d(n, n, n, modes, values, FFTW_MEASURE));
+  // The plans of the mesh solver are for one thread and without measuring: reset both.
+  fftwf_plan_with_nthreads(1);
+  fftwf_forget_wisdom();
+  const auto pair = [&] {
+    fftwf_execute(forward.get());
+    fftwf_execute(back.get());
+  };
+  std::copy(given.begin(), given.end(), values);
+  pair();
+  check_fft_pair(n, std::vector<float>(values, values + given.size()));
+  std::fill(values, values + given.size(), 0.0f);  // a pair multiplies by n³, and these stay finite
+  return fastest(budget, 3, pair);
+}
+
+}  // namespace
+
+std::vector<float> fft_pair_values(int n) {
+  std::vector<float> values(static_cast<std::size_t>(fft_pair_row(n)) * static_cast<std::size_t>(n) *
+                            static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < values.size(); ++k)
+    values[k] = static_cast<float>((k * 2654435761u >> 8) % 1024) / 1024 - 0.5f;
+  return values;
+}
+
+void check_fft_pair(int n, const std::vector<float>& back) {
+  const auto given = fft_pair_values(n);
+  const auto row = static_cast<std::size_t>(fft_pair_row(n));
+  const double modes = std::pow(n, 3);
+  double worst = 0;
+  for (std::size_t k = 0; k < given.size(); ++k)
+    if (k % row < static_cast<std::size_t>(n))
+      worst = std::max(worst, std::abs(static_cast<double>(back[k]) / modes - static_cast<double>(given[k])));
+  if (!(worst < 1e-4))
+    throw Error(ErrorKind::numerics,
+                fmt::format("bench: mesh/fft-pair/{}: values come back with an error of {:.1e}", n, worst));
+}
+
+double fft_pair_seconds(const Device& device, int n, double budget) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return fft_pair_seconds_cuda(device, n, budget);
+  }
+  return fft_pair_seconds_cpu(device, n, budget);
 }
 
 }  // namespace pergola::app

@@ -30,7 +30,7 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // A terminal that went away ends a run like SIGTERM, unless nohup had it ignored.
+  // A closed terminal ends a run as SIGTERM does, unless nohup ignores it.
   struct sigaction before {};
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }

@@ -10,8 +10,8 @@
 
 namespace pergola::app {
 
-/// What every subcommand shares: the global options and where text goes. Data goes to stdout, everything else to
-/// stderr, and only rank 0 says anything.
+/// What every subcommand shares: the global options, and output. Data goes to stdout, everything else to stderr, and
+/// only rank 0 prints.
 struct Context {
   std::string device = "auto";
   bool device_given = false;
@@ -24,7 +24,7 @@ struct Context {
 
   bool speaks() const { return communicator->is_root(); }
   Device open_device() const { return Device::open(device, threads); }
-  /// Text or one JSON value on stdout. Throws Error(system) when it cannot be written.
+  /// Text or one JSON value on stdout. Throws Error(system) if it cannot be written.
   void print(const std::string& text) const;
   void print(const nlohmann::json& value) const;
   /// A remark on stderr, hidden by --quiet.
@@ -32,11 +32,10 @@ struct Context {
   Log log() const;
 };
 
-/// Known before anything is computed: an existing file is replaced only when the user says so (--overwrite). Throws
-/// Error(input).
+/// Throws Error(input) if an output file exists and may not be replaced (--overwrite). Called before any computation.
 void check_output_file(const std::string& path, bool overwrite);
 
-/// Throws Error(system) when what was printed did not reach stdout.
+/// Throws Error(system) if printed text did not reach stdout.
 void flush_output();
 
 /// Set by Ctrl-C and SIGTERM once interrupts are caught; the handlers do nothing else.

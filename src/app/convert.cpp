@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/command.hpp"
-#include "app/wait_line.hpp"
+#include "app/progress.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
@@ -45,7 +45,7 @@ std::string suffixes_help() {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What is in the input and will not be in the output.
+/// Contents of the input that the output cannot have.
 std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, const SnapshotFormatEntry& format) {
   std::vector<std::string> names = input.not_carried;
   const SnapshotHeader& header = input.header;

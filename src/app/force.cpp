@@ -40,26 +40,23 @@ struct ForceReport {
   }
 };
 
-/// JSON has no NaN and no infinity.
-nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
-
-nlohmann::json to_json(const ForceReport& report) {
+nlohmann::json force_json(const ForceReport& report) {
   const auto& error = report.audit.errors;
   nlohmann::json value{{"solver", report.solver},
                        {"device", report.device},
                        {"precision", report.precision},
                        {"n", report.n},
                        {"seconds",
-                        {{"prepare", number(report.audit.forces.prepare_seconds)},
-                         {"evaluate", number(report.audit.forces.evaluate_seconds)},
-                         {"total", number(report.seconds())}}},
-                       {"particles_per_second", number(report.particles_per_second())},
-                       {"interactions_per_second", number(report.interactions_per_second())},
+                        {{"prepare", json_number(report.audit.forces.prepare_seconds)},
+                         {"evaluate", json_number(report.audit.forces.evaluate_seconds)},
+                         {"total", json_number(report.seconds())}}},
+                       {"particles_per_second", json_number(report.particles_per_second())},
+                       {"interactions_per_second", json_number(report.interactions_per_second())},
                        {"error",
-                        {{"median", number(error.median)},
-                         {"rms", number(error.rms)},
-                         {"p99", number(error.p99)},
-                         {"max", number(error.max)},
+                        {{"median", json_number(error.median)},
+                         {"rms", json_number(error.rms)},
+                         {"p99", json_number(error.p99)},
+                         {"max", json_number(error.max)},
                          {"sample", error.sample}}}};
   if (!report.audit.choices.empty()) value["chosen"] = report.audit.choices;
   if (!report.audit.remark.empty()) value["remark"] = report.audit.remark;
@@ -138,7 +135,7 @@ void run_force(const ForceOptions& options, const Context& context) {
     write.acceleration = {forces.ax, forces.ay, forces.az};
     write_snapshot(options.dump, snapshot, write);
   }
-  files.print_and_keep(context, to_table(report), to_json(report));
+  files.print_and_keep(context, to_table(report), force_json(report));
 }
 
 }  // namespace

@@ -29,21 +29,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first word of the child's command line; no command of ours begins so.
+/// The first word of the child's command line; no command has this name.
 constexpr std::string_view walker = "walk-hdf5-files";
 
 constexpr rlim_t memory_bytes = rlim_t{2} << 30;  // beside what the program itself has mapped
 constexpr rlim_t processor_seconds = 30;          // for one file
 constexpr unsigned clock_seconds = 120;
 
-/// One rank looks for all; which one this is the launchers say, before MPI does.
+/// One rank checks for all. Before MPI starts, the launchers' variables tell the rank.
 bool is_first_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
   return true;
 }
 
-/// The file, or the pieces of a snapshot in several files that go by this name.
+/// The file, or the files of a snapshot in several files with this name.
 void add_files(const std::string& name, std::vector<std::string>& files) {
   const auto add = [&files](const std::string& path) {
     if (hdf5_without_checksums(path)) files.push_back(path);
@@ -65,8 +65,8 @@ void add_files_in(const fs::path& folder, std::vector<std::string>& files) {
       if (hdf5_without_checksums(it->path())) files.push_back(it->path().string());
 }
 
-/// The files that a configuration names with `file = "…"`, or run.json with `"file": "…"`, found without understanding
-/// it: the folder of the configuration comes before the current one, and a name too many does no harm.
+/// The files that a configuration names with `file = "…"`, or run.json with `"file": "…"`, found without parsing it:
+/// relative to the folder of the configuration, then to the current one. A name too many does no harm.
 void add_files_of_configuration(const fs::path& path, std::vector<std::string>& files) {
   constexpr std::uintmax_t longest = std::uintmax_t{1} << 20;
   std::error_code ignored;
@@ -104,13 +104,13 @@ std::vector<std::string> files_to_look_at(int argc, char** argv) {
   return files;
 }
 
-/// A child that has ended: how, and how many files it had finished.
+/// The end of a child: its status, and the number of files it had finished.
 struct Ending {
   int status = 0;
   std::size_t finished = 0;
 };
 
-/// Starts this program again as a walker and waits. Nothing: it could not be started.
+/// Starts this program again as a walker and waits. None: it could not be started.
 std::optional<Ending> run_walker(std::span<const std::string> files) {
   int done[2];
   if (::pipe2(done, O_CLOEXEC) != 0) return std::nullopt;
@@ -152,7 +152,7 @@ rlim_t mapped_bytes() {
   return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// What is wrong with the file that a child died of.
+/// The error message for the file on which a child crashed.
 std::string sentence_about(const std::string& file, int status) {
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const bool slow = signal == SIGALRM || signal == SIGXCPU;

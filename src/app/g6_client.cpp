@@ -17,7 +17,7 @@ namespace {
 constexpr int cluster = 0;
 constexpr std::size_t schedule_chunk = 256;
 
-/// The library has said on stderr what went wrong.
+/// The library has printed the error.
 void require(int result, const char* function) {
   if (result != 0) throw Error(ErrorKind::numerics, fmt::format("{} failed", function));
 }

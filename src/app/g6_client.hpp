@@ -9,15 +9,15 @@
 
 namespace pergola::app {
 
-/// Opens cluster 0 of the library on a device with that many pipes, by the environment, as in any other program.
+/// Opens cluster 0 of the library on a device with this number of pipes, through the environment, as other programs do.
 void open_g6_library(const Device& device, int pipes);
 
-/// A Hermite integrator with block steps whose forces come through the functions of the GRAPE-6 library, as a
-/// production code calls them: it keeps and predicts the i-particles itself, sends a j-particle when it has been
-/// corrected, and asks for blocks of at most the library's number of pipes. The scheme of time/hermite_cpu.cpp.
+/// A Hermite integrator with block steps that gets its forces from the GRAPE-6 library, as production codes do: it
+/// keeps and predicts the i-particles itself, sends a j-particle after its correction, and calls for blocks of at most
+/// the library's number of pipes. The scheme is that of time/hermite_cpu.cpp.
 class G6Client {
  public:
-  /// Opens the library on the device with that many pipes; at most one client at a time.
+  /// Opens the library; at most one client at a time.
   G6Client(const Device& device, int pipes, double softening, double eta);
   ~G6Client();
   G6Client(const G6Client&) = delete;
@@ -25,7 +25,7 @@ class G6Client {
 
   /// Sends the particles and takes the first forces.
   void start(const Particles& particles);
-  /// Takes whole block steps up to `limit`, or until `stop()` says so; then false.
+  /// Takes whole block steps up to `limit`, or until `stop()` returns true; then false.
   bool advance(double limit, const std::function<bool()>& stop);
   /// All particles at one time, predicted.
   Particles state_at(double time) const;
@@ -45,7 +45,7 @@ class G6Client {
   std::vector<HermiteStart> state_;
   std::vector<std::int64_t> tick_;
   std::vector<int> level_;
-  std::vector<std::int64_t> chunk_next_;  // the earliest end of a step within each chunk of particles
+  std::vector<std::int64_t> chunk_next_;  // the earliest end of a step in each chunk of particles
   std::int64_t now_ = 0;
 
   // One block.

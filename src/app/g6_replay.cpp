@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/command.hpp"
-#include "app/progress_bar.hpp"
+#include "app/progress.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
 
@@ -45,7 +45,7 @@ nlohmann::json to_json(const g6::ReplayReport& r, const ReplayOptions& options, 
           {"lists", {{"compared", r.lists_compared}, {"different", r.lists_different}}}};
 }
 
-std::string to_text(const g6::ReplayReport& r, const ReplayOptions& options, const Device& device) {
+std::string replay_text(const g6::ReplayReport& r, const ReplayOptions& options, const Device& device) {
   const auto line = [](const char* name, const g6::ReplayDifferences& d) {
     return d.count == 0 ? std::string()
                         : fmt::format("  {:<13} median {:.2e}  p99 {:.2e}  max {:.2e}  ({} vectors)\n", name, d.median,
@@ -81,7 +81,7 @@ void run_replay(const ReplayOptions& options, Context& context) {
   if (context.json)
     context.print(to_json(report, options, device));
   else
-    context.print(to_text(report, options, device));
+    context.print(replay_text(report, options, device));
   if (report.truncated)
     throw Error(ErrorKind::numerics,
                 fmt::format("{}: expected whole calls, found an end within call {}: replayed up to there", options.file,

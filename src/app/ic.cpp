@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "app/command.hpp"
-#include "app/wait_line.hpp"
+#include "app/progress.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -23,7 +23,7 @@ namespace pergola::app {
 
 namespace {
 
-struct Request {
+struct IcRequest {
   std::int64_t n = 0;
   std::uint64_t seed = 1;
   std::string units, output;  // units: empty: the model's own
@@ -44,8 +44,7 @@ std::string value_text(const ModelValue& value) {
   return std::get<std::string>(value);
 }
 
-/// The typed text as the kind of value that the option has; text that is not of that kind stays a word and is refused
-/// by the model's own check.
+/// The text as the type of the option's value; other text stays a word, which the model's check refuses.
 ModelValue typed_value(const ModelInfo& model, const std::string& name, const std::string& text) {
   for (const auto& option : model.options) {
     if (option.name != name) continue;
@@ -65,7 +64,7 @@ void take_option(const ModelInfo& model, const std::string& typed_as, const std:
   options.values[name] = value;
 }
 
-/// --set gravity.external=[...], as for `pergola run`: what a disc is set up in.
+/// --set gravity.external=[...], as for `pergola run`: the potentials in which a disc is set up.
 std::vector<ExternalPotential> external_potentials(const ModelInfo& model, const std::string& set) {
   if (!model.uses_external)
     throw Error(ErrorKind::input,
@@ -75,14 +74,14 @@ std::vector<ExternalPotential> external_potentials(const ModelInfo& model, const
   return parse_force_config({set}).gravity.external;
 }
 
-/// check_units has seen the name, and a model's own units are one of them.
+/// check_units has checked the name; a model's units are valid.
 const UnitSystem& unit_system(const std::string& name) { return *find_unit_system(name); }
 
-const std::string& units_of(const ModelInfo& model, const Request& request) {
+const std::string& units_of(const ModelInfo& model, const IcRequest& request) {
   return request.units.empty() ? model.units : request.units;
 }
 
-ModelOptions model_options(const ModelInfo& model, const Request& request) {
+ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
   if (model.own_units && units_of(model, request) != model.units)
     throw Error(ErrorKind::input, fmt::format("--units: expected {}, in which {} is made, found {}", model.units,
                                               model.name, request.units));
@@ -106,8 +105,8 @@ ModelOptions model_options(const ModelInfo& model, const Request& request) {
   return options;
 }
 
-nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, const Request& request, std::int64_t count,
-                       double mass) {
+nlohmann::json ic_summary(const ModelInfo& model, const ModelOptions& options, const IcRequest& request,
+                          std::int64_t count, double mass) {
   nlohmann::json values = nlohmann::json::object();
   for (const auto& option : model.options) {
     const auto given = options.values.find(option.name);
@@ -128,7 +127,7 @@ nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, cons
           {"file", request.output}};
 }
 
-/// { halo = 0.1, disc = 0.05 }: softening lengths by species as the configuration states them; empty for none.
+/// halo = 0.1, disc = 0.05: softening lengths by species as in the configuration; empty for none.
 std::string softening_text(const std::array<double, species_count>& epsilon) {
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < epsilon.size(); ++k)
@@ -136,7 +135,7 @@ std::string softening_text(const std::array<double, species_count>& epsilon) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-SnapshotHeader header_of(const ModelInfo& model, const ModelOptions& options, const Request& request) {
+SnapshotHeader header_of(const ModelInfo& model, const ModelOptions& options, const IcRequest& request) {
   SnapshotHeader header;
   header.box_size = model_box_side(model.name, options);
   if (const auto start = model_cosmology(model.name, options)) {
@@ -154,7 +153,7 @@ SnapshotHeader header_of(const ModelInfo& model, const ModelOptions& options, co
   return header;
 }
 
-/// What of a model this rank has made.
+/// The particles of a model that this rank has made.
 struct MadeParticles {
   std::unique_ptr<ParticleSource> made;
   std::int64_t first = 0, count = 0, total = 0;  // of this rank; of all
@@ -162,8 +161,8 @@ struct MadeParticles {
   ShareSource own() const { return {*made, first, count}; }
 };
 
-/// By all ranks, each its stretch, where the model can be made so, else by rank 0.
-MadeParticles make_particles(const ModelInfo& model, const ModelOptions& options, const Request& request,
+/// Each rank makes its range, if the model can be made so, else rank 0 makes all.
+MadeParticles make_particles(const ModelInfo& model, const ModelOptions& options, const IcRequest& request,
                              const std::optional<Device>& device, const Context& context) {
   Communicator& ranks = *context.communicator;
   MadeParticles particles;
@@ -188,7 +187,7 @@ MadeParticles make_particles(const ModelInfo& model, const ModelOptions& options
   return particles;
 }
 
-/// On rank 0. Of several ranks one after the other adds up what it has, as one process does.
+/// On rank 0. The ranks add up their particles one after the other, in the order of one process.
 double mass_of_all(const MadeParticles& particles, Communicator& ranks) {
   if (ranks.size() == 1 || particles.on_device) return ranks.is_root() ? total_mass(*particles.made) : 0;
   constexpr std::int64_t piece_particles = std::int64_t{1} << 18;
@@ -205,7 +204,7 @@ double mass_of_all(const MadeParticles& particles, Communicator& ranks) {
   return mass;
 }
 
-void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
+void make_initial_conditions(const ModelInfo& model, const IcRequest& request, const Context& context) {
   const ModelOptions options = model_options(model, request);
   const std::vector<std::filesystem::path> outputs = files_of_snapshot(request.output, request.files);
   for (const auto& output : outputs) check_output_file(output.string(), request.overwrite);
@@ -240,7 +239,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   const double mass = context.json ? mass_of_all(particles, ranks) : 0;
   on_root(ranks, [&] {
     files.print_and_keep(context, "",
-                         context.json ? summary(model, options, request, particles.total, mass) : nlohmann::json());
+                         context.json ? ic_summary(model, options, request, particles.total, mass) : nlohmann::json());
   });
   files.keep();
 }
@@ -256,7 +255,7 @@ std::string check_units(const std::string& text) {
   return fmt::format("expected {}, found {}", fmt::join(names, ", "), text);
 }
 
-void add_common_options(Command command, Request& request) {
+void add_common_options(Command command, IcRequest& request) {
   command.add_option("-n,--n", request.n, "Number of particles; 1e6 and 64^3 are numbers too")
       ->transform(integer_in(Range::at_least(1)))
       ->type_name("N");
@@ -285,7 +284,7 @@ void add_common_options(Command command, Request& request) {
   command.add_flag("--double", request.full, "Write a GADGET binary file in double precision (other files are)");
 }
 
-void add_model_option(Command command, const ModelOption& option, const std::shared_ptr<Request>& request) {
+void add_model_option(Command command, const ModelOption& option, const std::shared_ptr<IcRequest>& request) {
   const std::string dash = "--" + dashed(option.name), underscore = "--" + option.name;
   const std::string help = fmt::format("{} ({})", option.help, value_text(option.default_value));
   const bool is_flag = std::holds_alternative<bool>(option.default_value);
@@ -319,7 +318,7 @@ const char* example_options(const std::string& model) {
 
 void add_ic(Command program, Context& context) {
   auto ic = program.add_subcommand("ic", "Make initial conditions");
-  const auto request = std::make_shared<Request>();
+  const auto request = std::make_shared<IcRequest>();
   add_common_options(ic, *request);
   ic->require_subcommand(1);
   ic->footer(

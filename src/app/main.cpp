@@ -73,8 +73,8 @@ void add_commands(Command program, Context& context) {
   add_devices(program, context);
 }
 
-/// Ranks that were started with another command or program would wait for each other, or compute something else. The
-/// device and the threads may be each rank's own.
+/// Ranks of different commands or programs would wait for each other or compute different things: throws. Device and
+/// threads may differ.
 void check_ranks(const Context& context, int argc, char** argv) {
   std::vector<Fact> facts = program_facts();
   std::string words;
@@ -97,7 +97,7 @@ int run_program(int argc, char** argv, Context& context) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {
-    // Help for a command that does not exist is a slip of the fingers, as the command itself would be.
+    // Help for an unknown command is an error, as the command itself would be.
     if (!program.remaining(true).empty()) throw Error(ErrorKind::input, usage_message(program, help));
     context.print(program.help());
   } catch (const CLI::CallForAllHelp&) {
@@ -111,8 +111,8 @@ int run_program(int argc, char** argv, Context& context) {
   return context.exit_code;
 }
 
-/// A name on the command line with line ends or other control characters would make an error of many lines: they are
-/// written as \n or \x1b. What the message says itself keeps its lines.
+/// Escapes line ends and other control characters in names from the command line, as \n or \x1b. The message's own
+/// lines stay.
 std::string with_names_on_one_line(std::string message, int argc, char** argv) {
   const auto replace_all = [&message](const std::string& name, const std::string& shown) {
     for (std::size_t at = message.find(name); at != std::string::npos; at = message.find(name, at + shown.size()))
@@ -133,7 +133,7 @@ std::string with_names_on_one_line(std::string message, int argc, char** argv) {
   return message;
 }
 
-/// Says what failed, once for all ranks, and returns the exit code.
+/// Prints the error once for all ranks and returns the exit code.
 int fail(const Context& context, ErrorKind kind, const std::string& message) {
   const int code = static_cast<int>(kind);
   const bool named = message.starts_with("pergola:") || message.starts_with("pergola ");
@@ -151,8 +151,7 @@ int fail(const Context& context, ErrorKind kind, const std::string& message) {
   return code;
 }
 
-/// Of ranks that are told to work on CPUs one thread talks to others; what MPI locks for several costs them time
-/// (comm/communicator_mpi.cpp).
+/// On CPUs one thread of a rank calls MPI; MPI's locks for several threads would cost time (comm/communicator_mpi.cpp).
 void expect_one_thread_that_talks(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   bool on_cpu = false;
@@ -183,8 +182,8 @@ int guarded_main(int argc, char** argv) {
   }
 }
 
-/// Large blocks are the system's again once they are freed. Left to itself the C library keeps all below 32 MiB once
-/// one of them was freed: then a rank had a quarter more than it used.
+/// Returns large freed blocks to the system. By default the C library keeps blocks below 32 MiB, a quarter of a rank's
+/// memory.
 void give_memory_back() {
 #ifdef __GLIBC__
   constexpr int large_block = 4 << 20, kept_at_most = 16 << 20;
@@ -193,8 +192,8 @@ void give_memory_back() {
 #endif
 }
 
-/// Memory that ends where no exception may pass (CLI11 looks for options so, JSON values destroy themselves so) would
-/// be a crash without a sentence that leaves files behind.
+/// If memory ends where no exception may pass (in CLI11's search for options, in destructors of JSON values), ends with
+/// an error message and without unfinished files.
 void end_without_memory() {
   try {
     if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
@@ -207,7 +206,7 @@ void end_without_memory() {
   std::abort();
 }
 
-/// Before all other statics of the program: these, and CLI11's, ask for memory before main() begins.
+/// Runs before all other static initialisers, which may allocate memory before main().
 [[gnu::constructor(101)]] void watch_memory() { std::set_terminate(end_without_memory); }
 
 }  // namespace
@@ -215,7 +214,7 @@ void end_without_memory() {
 }  // namespace pergola::app
 
 int main(int argc, char** argv) {
-  // A reader that goes away and a file-size limit are failed writes, which are reported and cleaned up.
+  // A closed pipe and a file-size limit become failed writes, which are reported and cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   pergola::app::give_memory_back();

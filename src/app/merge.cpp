@@ -16,7 +16,7 @@ namespace pergola::app {
 
 namespace {
 
-struct Request {
+struct MergeRequest {
   std::string first, second, output;
   MergeOptions merge;
   bool overwrite = false, full = false;
@@ -46,13 +46,13 @@ Snapshot read_system(const std::string& path) {
   return snapshot;
 }
 
-/// Says an error of the library with the option as the user typed it.
+/// Throws an error of the library with the option's name as on the command line.
 [[noreturn]] void as_option(const Error& error) {
   const std::string message = error.what();
   throw Error(error.kind(), message.starts_with("separation") ? "--" + message : message);
 }
 
-void merge(const Context& context, Request request) {
+void merge(const Context& context, MergeRequest request) {
   check_output_file(request.output, request.overwrite);
   WriteOptions write;
   write.format = format_from_name(request.output);
@@ -111,7 +111,7 @@ void add_tilt(Command command, const std::string& number, const std::string& nam
 
 void add_merge(Command program, Context& context) {
   auto command = program.add_subcommand("merge", "Put two snapshots on an orbit about each other");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<MergeRequest>();
   auto& orbit = request->merge;
   command->add_option("A", request->first, "Snapshot in any format")->required();
   command->add_option("B", request->second, "Another one, or the same, in the same units")->required();

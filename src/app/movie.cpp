@@ -8,7 +8,7 @@
 #include "app/film.hpp"
 #include "app/plasma_pictures.hpp"
 #include "app/scene.hpp"
-#include "app/series.hpp"
+#include "app/run_files.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"

@@ -8,8 +8,8 @@
 
 #include "app/command.hpp"
 #include "app/plasma_pictures.hpp"
+#include "app/run_files.hpp"
 #include "app/scene.hpp"
-#include "app/series.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
@@ -30,7 +30,7 @@ struct PictureCommand {
   PictureOptions options;
 };
 
-/// Figures of one size in rows, with a little room between them.
+/// Figures of one size in rows, with a small gap.
 Drawing side_by_side(const std::vector<Drawing>& figures, int columns_wanted) {
   constexpr int gap = 4;
   const int count = static_cast<int>(figures.size());
@@ -86,7 +86,7 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
   files.print_and_keep(context, command.output + "\n", said);
 }
 
-/// By all of these ranks; the first one writes.
+/// Collective; rank 0 writes.
 void picture_particles(const Context& context, const PictureCommand& command, int threads,
                        const std::shared_ptr<Communicator>& ranks) {
   std::optional<WrittenFiles> files;
@@ -121,7 +121,7 @@ void picture_particles(const Context& context, const PictureCommand& command, in
   });
 }
 
-/// Throws Error(input) for what can be told before files are read.
+/// Throws Error(input) for errors that need no file.
 void check(const PictureCommand& command) {
   drawing_format(command.output, "--output");
   if (command.files.size() > most_files)

@@ -13,7 +13,7 @@ namespace pergola::app {
 
 namespace {
 
-/// Numbers between commas, all finite; empty where there is something else or another number of them.
+/// `count` finite numbers between commas; empty for any other text.
 std::vector<double> numbers_in(const std::string& text, std::size_t count) {
   std::vector<double> numbers;
   std::string_view rest = text;
@@ -67,7 +67,7 @@ std::optional<Camera> PictureOptions::camera_given(Vec3<double> target_otherwise
     result.up = parse_triple("--up", up);
   } else {
     const Vec3<double> sight = result.target - result.position, side = cross(sight, result.up);
-    if (dot(side, side) < 1e-12 * dot(sight, sight)) result.up = {0, 1, 0};  // one looks along z
+    if (dot(side, side) < 1e-12 * dot(sight, sight)) result.up = {0, 1, 0};  // the sight is along z
   }
   return result;
 }

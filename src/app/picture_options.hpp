@@ -4,22 +4,22 @@
 #include <utility>
 #include <vector>
 
-#include "app/options.hpp"
+#include "app/command.hpp"
 #include "picture/camera.hpp"
 
 namespace pergola::app {
 
-/// What `picture` and `movie` are asked to show, as it stands on the command line.
+/// The options of `picture` and `movie` as on the command line.
 struct PictureOptions {
   std::string axis = "z";
   std::string center = "auto";
   double width = 0;  // 0: automatic
   int pixels = 900;
-  std::string colormap;              // empty: the one that suits
+  std::string colormap;              // empty: automatic
   std::vector<std::string> species;  // empty: all
   bool color_species = false;
   std::string style = "projection";  // or volume
-  std::string color = "density";     // or species; of a volume also dispersion
+  std::string color = "density";     // or species; for a volume also dispersion
   double optical_depth = 1;          // of a volume, mean over the picture
   std::string title;
   bool title_given = false;
@@ -32,18 +32,18 @@ struct PictureOptions {
 
   SightLine sight_line() const;
   bool by_species() const { return color_species || color == "species"; }
-  /// The two numbers of --range; none where it is not given. Throws Error(input) for a range of nothing.
+  /// The two numbers of --range, if given. Throws Error(input) for an empty range.
   std::optional<std::pair<double, double>> range_given() const;
-  /// None without --camera. The target is what is given, or else this.
+  /// None without --camera. The target is that of --target, or else this.
   std::optional<Camera> camera_given(Vec3<double> target_otherwise) const;
-  /// Throws Error(input) for what can be told before a file is read; `figure` files only hold the options of `openpmd`.
+  /// Throws Error(input) for errors that need no file, and for options that do not suit the kind of `file`.
   void check(bool openpmd, const std::string& file) const;
 };
 
-/// The options that both commands have. `options` outlives the command.
+/// Adds the common options. `options` outlives the command.
 void add_picture_options(Command command, PictureOptions& options);
 
-/// "1,2,0.5"; throws Error(input) with the option's name and what else it may be ("" or "auto, density or ").
+/// Parses "1,2,0.5"; errors name the option and its other values ("" or "auto, density or ").
 Vec3<double> parse_triple(const std::string& option, const std::string& text, const std::string& otherwise = "");
 
 }  // namespace pergola::app

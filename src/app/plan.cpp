@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "app/command.hpp"
-#include "app/progress_bar.hpp"
-#include "app/wait_line.hpp"
+#include "app/progress.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "run/plan.hpp"

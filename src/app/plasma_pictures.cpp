@@ -1,4 +1,9 @@
 #include "app/plasma_pictures.hpp"
+#include "app/run_files.hpp"
+#include "base/error.hpp"
+#include "io/openpmd.hpp"
+#include "picture/plot.hpp"
+#include "sim/unit_text.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -8,11 +13,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "app/series.hpp"
-#include "base/error.hpp"
-#include "io/openpmd.hpp"
-#include "picture/plot.hpp"
-#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 
@@ -73,7 +73,7 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
     const auto second = read_openpmd_coordinate(file, one.name, up);
     particles.across.insert(particles.across.end(), first.begin(), first.end());
     particles.up.insert(particles.up.end(), second.begin(), second.end());
-    // All of one weight would be as good as none; different ones are made equal to 1 in the mean.
+    // Weights relative to the first species.
     const double weight = one.weighting / species[0].weighting;
     particles.weights.insert(particles.weights.end(), first.size(), std::isfinite(weight) && weight > 0 ? weight : 1.0);
     names.push_back(one.name);
@@ -112,7 +112,7 @@ PlasmaPicture phase_picture(const PictureOptions& options, const std::string& fi
       {{"phase", {across, up}}, {"species", names}, {"particles", particles.across.size()}, {"time", summary.time}}};
 }
 
-/// "Ex" → "E/x"; the record and what it is called in the picture.
+/// "Ex" → "E/x"; the record and its mesh.
 std::pair<std::string, const OpenPmdMesh*> find_field(const std::string& name, const std::string& file,
                                                       const OpenPmdSummary& summary) {
   std::vector<std::string> names;

@@ -9,19 +9,19 @@
 
 namespace pergola::app {
 
-/// What pictures that belong together share; none: each picture's own.
+/// The ranges that pictures share which belong together; none: automatic for each picture.
 struct PlasmaRanges {
   std::optional<Limits> across, up, colors;
 };
-/// That suit all of these files; of a long series 16 are looked at, spread over all of it.
+/// Ranges for all of these files; in a long series 16 files decide.
 PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std::string>& files, int threads);
 
 struct PlasmaPicture {
   Drawing drawing;
-  nlohmann::json description;  // what is shown; without the file that it goes to
+  nlohmann::json description;  // without the output file
 };
 
-/// An openPMD file as the options say: phase space where there are particles, a field where not or where one is named.
+/// Draws an openPMD file: phase space, or a field if the options name one or the file has no particles.
 PlasmaPicture plasma_picture(const PictureOptions& options, const std::string& file, const PlasmaRanges& ranges,
                              int threads);
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "app/command.hpp"
-#include "app/run_json.hpp"
+#include "app/run_files.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
@@ -29,7 +29,7 @@ struct PlotOptions {
 /// The plots of a run by the names of their files, without endings.
 using Plots = std::vector<std::pair<std::string, Drawing>>;
 
-/// One plot per axis: spectrum_x, … Not where there is too little to see: few frequencies or few modes.
+/// One plot per axis: spectrum_x, … None for few frequencies or few modes.
 void add_spectra(const fs::path& file, const LogUnits& units, Plots& plots) {
   const SpectrumFile spectrum = read_spectrum(file);
   constexpr std::size_t fewest_modes = 4, fewest_frequencies = 16;
@@ -48,7 +48,7 @@ void add_spectra(const fs::path& file, const LogUnits& units, Plots& plots) {
   }
 }
 
-/// Units that have no name as a system but are known one by one, such as AU, Msun and km/s.
+/// Units that are no named system, but are known one by one, such as AU, Msun and km/s.
 LogUnits custom_units_of(const nlohmann::json& given) {
   const auto number = [&given](const char* name) {
     const auto found = given.find(name);
@@ -65,7 +65,7 @@ LogUnits custom_units_of(const nlohmann::json& given) {
   return drawn;
 }
 
-/// What the run's record says about its units; nothing where there is none.
+/// Units from the run's record; empty if there are none.
 LogUnits units_of(const nlohmann::json& record) {
   struct Known {
     const char *system, *time, *energy, *momentum, *length;
@@ -98,7 +98,7 @@ LogUnits units_of(const nlohmann::json& record) {
   return system == "custom" ? custom_units_of(word("/configuration/units")) : LogUnits{};
 }
 
-/// "growth rate 0.351 +/- 0.004, theory 0.353", as far as the record knows.
+/// "growth rate 0.351 +/- 0.004, theory 0.353", from the record.
 std::string growth_text(const nlohmann::json& record) {
   const auto number = [&record](const char* name) {
     const auto value = record.value(nlohmann::json::json_pointer(std::string("/wave/") + name), nlohmann::json());
@@ -130,7 +130,7 @@ Plots plots_of(const fs::path& directory) {
   return plots;
 }
 
-/// plot writes several pictures: the name of one is a guess that would become a folder.
+/// Throws for the name of a picture: plot writes several, and would make a folder of that name.
 void check_folder(const fs::path& output) {
   std::error_code error;
   const std::string ending = output.extension().string();

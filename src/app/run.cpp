@@ -8,14 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "app/command.hpp"
-#include "app/live_view.hpp"
-#include "app/progress_bar.hpp"
-#include "app/run_control.hpp"
-#include "app/shell_word.hpp"
-#include "app/start_guard.hpp"
-#include "app/wait_line.hpp"
+#include "app/view.hpp"
+#include "app/progress.hpp"
+#include "app/signals.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -37,7 +35,7 @@ struct RunCommand {
   std::vector<std::string> sets;
   std::string directory;
   std::string wall_time;
-  std::string reproduce;  // run.json of the run that is made again
+  std::string reproduce;  // run.json of the run to repeat
   bool resume = false, overwrite = false, strict = false, print_config = false;
   bool view = false, control = false;  // control: a view that may also steer
   int port = -1;                       // of the page; −1: not given
@@ -46,17 +44,54 @@ struct RunCommand {
   bool has_page() const { return view || control; }
 };
 
+/// Seconds in "3h50m", "1d12h", "90m", "45s", "1.5h": numbers with units, each unit at most once, longest first.
+std::optional<double> seconds_in(const std::string& duration) {
+  constexpr std::string_view units = "dhms";
+  constexpr double lengths[] = {86400, 3600, 60, 1};
+  double seconds = 0;
+  std::size_t at = 0, next_unit = 0;
+  while (at < duration.size()) {
+    const auto end = duration.find_first_not_of("0123456789.", at);
+    if (end == std::string::npos || end == at) return std::nullopt;
+    const auto unit = units.find(duration[end]);
+    const auto number = parse_real(std::string_view(duration).substr(at, end - at));
+    if (unit == std::string_view::npos || unit < next_unit || !number) return std::nullopt;
+    seconds += *number * lengths[unit];
+    next_unit = unit + 1;
+    at = end + 1;
+  }
+  return seconds > 0 ? std::optional(seconds) : std::nullopt;
+}
+
+std::string check_duration(const std::string& duration) {
+  if (seconds_in(duration)) return "";
+  return fmt::format("expected a time such as 3h50m, 90m or 45s, found {}", duration);
+}
+
+/// A word for a command line that is shown to be copied: quoted if a shell would split or expand it.
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  std::string word = "'";
+  for (const char c : text)
+    if (c == '\'')
+      word += "'\\''";
+    else
+      word += c;
+  return word + "'";
+}
+
 /// The configuration's name without folder and extension; "run" for a pipe.
 fs::path default_directory(const std::string& config) {
   std::error_code error;
   if (!fs::is_regular_file(config, error)) return "run";
   const fs::path directory = fs::path(config).filename().replace_extension();
-  // A configuration without extension lies where its run would go.
+  // A configuration without extension has the name of its run's directory.
   return fs::exists(directory, error) && !fs::is_directory(directory, error) ? fs::path(directory.string() + "-run")
                                                                              : directory;
 }
 
-/// Beside the run that is made again, cluster-again for cluster/run.json; never that run itself.
+/// Beside the original run, cluster-again for cluster/run.json; never the original itself.
 fs::path directory_of_reproduction(const RunCommand& command) {
   const fs::path original = fs::absolute(command.reproduce).lexically_normal().parent_path();
   if (command.directory.empty()) return original.parent_path() / fmt::format("{}-again", original.filename().string());
@@ -80,7 +115,7 @@ std::string checks_text(const std::vector<Check>& checks) {
   return text;
 }
 
-/// "a_000.csv to a_004.csv" of the files of a pattern that lie in the directory; nothing of none.
+/// "a_000.csv to a_004.csv" for the files of a pattern in the directory; empty if there are none.
 std::string numbered_text(const fs::path& directory, const std::string& pattern) {
   std::map<std::int64_t, std::string> found;
   std::error_code error;
@@ -91,7 +126,7 @@ std::string numbered_text(const fs::path& directory, const std::string& pattern)
   return fmt::format("{} to {}", found.begin()->second, found.rbegin()->second);
 }
 
-/// The files that lie in the directory, by name; of those with numbers the first and the last.
+/// The names of the files in the directory; of numbered files the first and the last.
 std::string files_text(const RunSummary& summary, const RunConfig& config, const fs::path& directory) {
   std::vector<std::string> names{"run.json", "profile.csv"};
   std::error_code error;
@@ -108,7 +143,7 @@ std::string files_text(const RunSummary& summary, const RunConfig& config, const
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The words that go on with an interrupted run.
+/// The command that resumes an interrupted run.
 std::string resume_command(const Context& context, const RunCommand& command) {
   std::string text = command.reproduce.empty()
                          ? fmt::format("pergola run {}", shell_word(command.config))
@@ -133,7 +168,7 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
                             in_directory(system_entry(config).picture(config) + ".png"), shell_word(directory));
 }
 
-/// What the command has to say about a run that was made again, on rank 0; returns the exit code.
+/// Prints the comparison of a repeated run, on rank 0; returns the exit code.
 int report_reproduction(const Context& context, const RunCommand& command, const std::string& expected,
                         const std::string& found) {
   const RecordComparison comparison = compare_records(expected, found);
@@ -171,7 +206,7 @@ void report(const Context& context, const RunCommand& command, const RunConfig& 
   if (!context.quiet) context.print(summary_text(summary, config, command.directory));
 }
 
-/// That of the command, or of the run that is made again.
+/// The configuration of the command, or of the run to repeat.
 RunConfig configuration(const Context& context, const RunCommand& command, const RunConfig* again) {
   if (!again && command.config.empty())
     throw Error(ErrorKind::input, "pergola run: CONFIG is required, or --reproduce with the run.json of a run");

@@ -1,24 +1,161 @@
 #include "app/scene.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
+#include <numbers>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "analysis/local_structure.hpp"
 #include "analysis/radii.hpp"
-#include "app/rank_snapshot.hpp"
-#include "app/series.hpp"
-#include "app/volume_scene.hpp"
+#include "app/run_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "comm/ranked_values.hpp"
+#include "config/config.hpp"
+#include "domain/slabs_by_count.hpp"
+#include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
+#include "physics/cosmology.hpp"
+#include "physics/mesh_weights.hpp"
+#include "picture/colormap.hpp"
+#include "picture/render_legend.hpp"
+#include "picture/volume.hpp"
 #include "sim/unit_text.hpp"
 
 namespace pergola::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_earlier_files = 500;
+constexpr int path_pieces = 12;  // of a path between two snapshots
+
+/// Snapshots before this one, the oldest first.
+std::vector<fs::path> earlier_files(const fs::path& file) {
+  auto files = series_of(file);
+  files.erase(std::find(files.begin(), files.end(), file), files.end());
+  if (files.size() > most_earlier_files)
+    files.erase(files.begin(), files.end() - static_cast<std::ptrdiff_t>(most_earlier_files));
+  return files;
+}
+
+struct Place {
+  double time = 0;
+  Vec3<double> x, v;
+};
+
+std::optional<Place> place_of(const Snapshot& snapshot, std::uint64_t id) {
+  const Particles& p = snapshot.particles;
+  const auto found = std::find(p.id.begin(), p.id.end(), id);
+  if (found == p.id.end()) return std::nullopt;
+  const auto i = static_cast<std::size_t>(found - p.id.begin());
+  return Place{snapshot.header.time, {p.x[i], p.y[i], p.z[i]}, {p.vx[i], p.vy[i], p.vz[i]}};
+}
+
+double length(const Vec3<double>& v) { return std::sqrt(dot(v, v)); }
+
+/// Whether two places determine the path between them: the speeds must not imply a much longer path.
+bool determine_path(const Place& a, const Place& b) {
+  const double time = b.time - a.time, way = length(b.x - a.x), promised = 0.5 * (length(a.v) + length(b.v)) * time;
+  return time > 0 && promised < 3 * way;
+}
+
+/// The cubic through two places with their velocities (Hermite's interpolation), at the fraction s of the time between.
+Vec3<double> between(const Place& a, const Place& b, double s) {
+  const double time = b.time - a.time, r = 1 - s;
+  return (r * r * (1 + 2 * s)) * a.x + (s * s * (3 - 2 * s)) * b.x + (s * r * r * time) * a.v -
+         (s * s * r * time) * b.v;
+}
+
+std::vector<Vec3<double>> path_through(const std::vector<Place>& places) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Vec3<double>> path{places[0].x};
+  for (std::size_t k = 1; k < places.size(); ++k) {
+    if (determine_path(places[k - 1], places[k]))
+      for (int piece = 1; piece < path_pieces; ++piece)
+        path.push_back(between(places[k - 1], places[k], static_cast<double>(piece) / path_pieces));
+    else
+      path.push_back({none, none, none});
+    path.push_back(places[k].x);
+  }
+  return path;
+}
+
+double across(const Vec3<double>& x, SightLine axis) { return axis == SightLine::x ? x.y : x.x; }
+double up(const Vec3<double>& x, SightLine axis) { return axis == SightLine::z ? x.y : x.z; }
+
+}  // namespace
+
+const FewBodyFiles::File* FewBodyFiles::find(const fs::path& path) {
+  const auto [place, is_new] = files_.try_emplace(path);
+  std::optional<File>& file = place->second;
+  if (is_new && !hdf5_without_checksums(path)) try {
+      const auto summary = inspect_snapshot(path);
+      if (std::accumulate(summary.counts.begin(), summary.counts.end(), std::int64_t{0}) <= most_with_trails)
+        file = File{{summary.counts.begin(), summary.counts.end()}, read_snapshot(path)};
+    } catch (const Error&) {  // no trail
+    }
+  return file ? &*file : nullptr;
+}
+
+/// Empty if there are no earlier snapshots.
+Trails find_trails(const fs::path& file, const Snapshot& snapshot, FewBodyFiles& files) {
+  const auto count = snapshot.particles.size();
+  if (count == 0 || count > most_with_trails || has_universe(snapshot.header)) return {};
+  const auto own = inspect_snapshot(file).counts;
+  const std::vector<std::int64_t> counts(own.begin(), own.end());
+  std::vector<Snapshot> moments;
+  for (const auto& earlier : earlier_files(file))
+    if (const auto* const found = files.find(earlier); found && found->counts == counts)
+      moments.push_back(found->snapshot);
+  if (moments.empty()) return {};
+  moments.push_back(snapshot);
+  Trails trails;
+  for (const auto id : snapshot.particles.id) {
+    std::vector<Place> places;
+    for (const Snapshot& moment : moments)
+      if (const auto place = place_of(moment, id)) places.push_back(*place);
+    trails.paths.push_back(path_through(places));
+  }
+  return trails;
+}
+
+Frame Trails::frame(const Particles& particles, SightLine axis) const {
+  constexpr double infinite = std::numeric_limits<double>::infinity(), room = 1.15;
+  Vec3<double> low{infinite, infinite, infinite}, high{-infinite, -infinite, -infinite};
+  const auto add = [&](const Vec3<double>& x) {
+    if (!std::isfinite(x.x)) return;
+    low = {std::min(low.x, x.x), std::min(low.y, x.y), std::min(low.z, x.z)};
+    high = {std::max(high.x, x.x), std::max(high.y, x.y), std::max(high.z, x.z)};
+  };
+  for (const auto& path : paths)
+    for (const auto& x : path) add(x);
+  for (std::size_t i = 0; i < particles.id.size(); ++i) add({particles.x[i], particles.y[i], particles.z[i]});
+  const Vec3<double> size = high - low;
+  return {0.5 * (low + high), room * std::max(across(size, axis), up(size, axis))};
+}
+
+std::vector<std::vector<Point>> Trails::on(const Projection& map) const {
+  const double scale = map.pixels / map.frame.width, middle = map.pixels / 2.0;
+  std::vector<std::vector<Point>> lines;
+  for (const auto& path : paths) {
+    auto& line = lines.emplace_back();
+    for (const auto& x : path) {
+      const Vec3<double> away = x - map.frame.center;
+      line.push_back({middle + scale * across(away, map.axis), middle - scale * up(away, map.axis)});
+    }
+  }
+  return lines;
+}
 
 namespace {
 
@@ -87,7 +224,7 @@ RenderOptions labels(const PictureOptions& options, const ShownSnapshot& shown, 
   return render;
 }
 
-/// What is seen, and how it is put on the map.
+/// The visible particles and trails, and their projection.
 struct Seen {
   Particles particles;
   Trails trails;
@@ -114,7 +251,7 @@ Seen seen_in(const PictureOptions& options, const ShownSnapshot& shown, const Lo
 }
 
 /// A box that grows.
-struct Extent {
+struct FrameExtent {
   Vec3<double> low{HUGE_VAL, HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
   void add(const Frame& frame) {
     const double half = frame.width / 2;
@@ -135,10 +272,7 @@ void widen(std::optional<DensityRange>& range, const DensityRange& by) {
   range->low = std::max(std::min(range->low, by.low), 1e-5 * range->high);
 }
 
-}  // namespace
-
-Color species_color(std::size_t species) { return species_colors[species]; }
-
+/// The species that any rank has, for a legend, each on a map of this frame.
 std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane, Communicator& ranks) {
   std::vector<RenderLayer> layers;
   for (std::size_t k = 0; k < species_names.size(); ++k)
@@ -147,6 +281,154 @@ std::vector<RenderLayer> species_present(const Particles& particles, const Proje
       layers.push_back({plane, species_colors[k], std::string(species_names[k])});
   return layers;
 }
+
+constexpr int neighbours = 32;
+constexpr double darkest = 0.12;  // in the colour map: particles are never black
+
+/// Opacity falls with the root of the density, so that filaments are visible beside halos of 10⁵ times their density.
+constexpr double opacity_power = -0.5;
+
+/// Particles with their local structure; each rank has a slab.
+struct Surrounded {
+  Particles particles;
+  LocalStructure local;
+};
+
+Surrounded structure_of(const SnapshotHeader& header, Particles own, Communicator& ranks, int threads) {
+  const double side = header.box_size;
+  const Box box{{0, 0, 0}, {side, side, side}, side > 0 ? Boundary::periodic : Boundary::isolated};
+  Surrounded found{ranks.size() > 1 ? in_slabs_by_count(ranks, std::move(own), threads) : std::move(own), {}};
+  found.local = local_structure(found.particles, box, neighbours, threads, ranks);
+  if (is_cosmological(header))
+    for (double& dispersion : found.local.dispersion)
+      dispersion *= std::sqrt(physics::peculiar_over_file_energy(header.time));
+  return found;
+}
+
+const std::vector<double>& colored_by(const PictureOptions& options, const LocalStructure& local) {
+  return options.color == "dispersion" ? local.dispersion : local.density;
+}
+
+double largest_of(const std::vector<double>& mass, Communicator& ranks) {
+  double largest = 0;
+  for (const double one : mass) largest = std::max(largest, one);
+  ranks.all_reduce(&largest, 1, Reduction::maximum);
+  return largest;
+}
+
+/// The values between which most of the mass lies, or most of massless particles, over all ranks with `count`
+/// particles.
+DensityRange range_of(const std::vector<double>& values, const std::vector<double>& mass, std::int64_t count,
+                      Communicator& ranks) {
+  const double largest = largest_of(mass, ranks);
+  const double quantum = physics::mass_quantum(static_cast<double>(count) * largest, largest);
+  std::vector<double> known;
+  std::vector<std::int64_t> weights;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] > 0 && std::isfinite(values[i])) {
+      known.push_back(values[i]);
+      weights.push_back(largest > 0 ? physics::quanta(mass[i], 1 / quantum) : 1);
+    }
+  const RankedValues ranked(ranks, known, weights);
+  if (ranked.total() == 0) return {};
+  const auto part = [&](double of) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(of * static_cast<double>(ranked.total()))));
+  };
+  const std::vector<double> found = ranked.reaching({part(0.02), part(0.995)});
+  return {std::min(found[0], found[1] / 10), found[1]};
+}
+
+Color color_at(const Colormap& colors, const DensityRange& range, double value) {
+  if (!(value > range.low)) return colors(darkest);
+  return colors(darkest + (1 - darkest) * std::log(value / range.low) / std::log(range.high / range.low));
+}
+
+std::vector<VolumeParticle> shining(const PictureOptions& options, const Particles& p, const LocalStructure& local,
+                                    const DensityRange& range, const std::string& colormap, bool massless) {
+  const Colormap colors(colormap);
+  const auto& values = colored_by(options, local);
+  std::vector<VolumeParticle> all(p.id.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double density = local.density[i], mass = massless ? 1 : p.mass[i];
+    const double opacity = density > 0 && std::isfinite(density) ? std::pow(density, opacity_power) : 0;
+    all[i] = {{p.x[i], p.y[i], p.z[i]},
+              local.length[i],
+              mass * (opacity > 0 ? opacity : 1),
+              options.by_species() ? species_colors[p.species[i]] : color_at(colors, range, values[i]),
+              p.id[i]};
+  }
+  return all;
+}
+
+/// The unit of the colours.
+std::string colour_unit(const PictureOptions& options, const SnapshotHeader& header) {
+  const AnalysisUnits units = plain_units(header);
+  return drawn_unit(options.color == "dispersion" ? units.velocity : units.density());
+}
+
+/// The default camera of a volume picture: it looks along the axis and sees the frame.
+Camera camera_before(const Frame& frame, SightLine axis, double field_of_view_degrees) {
+  Camera camera;
+  camera.target = frame.center;
+  camera.field_of_view_degrees = field_of_view_degrees;
+  const double away = frame.width / 2 / std::tan(field_of_view_degrees / 2 * std::numbers::pi / 180);
+  camera.position = frame.center;
+  if (axis == SightLine::x) camera.position.x += away;
+  if (axis == SightLine::y) camera.position.y -= away;
+  if (axis == SightLine::z) camera.position.z += away;
+  camera.up = axis == SightLine::z ? Vec3<double>{0, 1, 0} : Vec3<double>{0, 0, 1};
+  return camera;
+}
+
+/// The default range of colours of a volume picture: most of the mass.
+DensityRange volume_range(const PictureOptions& options, ShownSnapshot shown, int threads) {
+  const Surrounded found =
+      structure_of(shown.snapshot.header, std::move(shown.snapshot.particles), *shown.ranks, threads);
+  return range_of(colored_by(options, found.local), found.particles.mass, shown.count, *shown.ranks);
+}
+
+/// Smoothed particles that emit and absorb, in colours of their density, dispersion or species.
+Panel draw_volume(const PictureOptions& options, ShownSnapshot shown, const Look& look, const RenderOptions& labels,
+                  int threads) {
+  Communicator& ranks = *shown.ranks;
+  Surrounded found = structure_of(shown.snapshot.header, std::move(shown.snapshot.particles), ranks, threads);
+  LocalStructure& local = found.local;
+  const Particles& particles = found.particles;
+  const double least = 1e-3 * look.frame.width;
+  if (shown.count == 1) std::fill(local.length.begin(), local.length.end(), 10 * least);
+  const DensityRange range =
+      labels.range ? *labels.range : range_of(colored_by(options, local), particles.mass, shown.count, ranks);
+  const Camera camera =
+      look.camera ? *look.camera : camera_before(look.frame, options.sight_line(), options.field_of_view);
+  const bool massless = largest_of(particles.mass, ranks) == 0;
+  const Frame frame = CameraView(camera).frame();
+  Projection plane{options.pixels, SightLine::z, frame, {}, {}, shown.count, 0};
+  std::vector<RenderLayer> names;
+  if (options.by_species()) names = species_present(particles, plane, ranks);
+  auto lights = shining(options, particles, local, range, labels.colormap, massless);
+  found = {};
+  const VolumePicture picture =
+      render_volume(std::move(lights), {camera, options.pixels, threads, options.optical_depth}, ranks);
+  if (picture.ahead == 0)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: --camera: expected particles in front of the camera, found none", shown.file));
+  const auto side = static_cast<double>(options.pixels);
+  Drawing figure(options.pixels, options.pixels, {});
+  figure.pixels({0, 0, side, side}, picture.image);
+  plane.shown = picture.shown;
+  if (labels.legend) {
+    draw_labels(figure, plane, labels);
+    if (options.by_species())
+      draw_names(figure, names);
+    else if (labels.color_bar)
+      draw_color_bar(figure, plane,
+                     {Colormap(labels.colormap), range, 1, 1, options.color == "dispersion" ? "σ" : "ρ", darkest},
+                     colour_unit(options, shown.snapshot.header));
+  }
+  return {figure, look.camera ? frame : look.frame, shown.count, picture.shown};
+}
+
+}  // namespace
 
 bool is_for_ranks(const std::vector<std::string>& files) {
   return std::all_of(files.begin(), files.end(), [](const std::string& file) {
@@ -175,8 +457,7 @@ ShownSnapshot read_shown(const PictureOptions& options, const std::string& file,
   return shown;
 }
 
-/// A periodic box is shown whole; otherwise the frame follows the particles and their trails. What the user gives goes
-/// before.
+/// A periodic box is shown whole; else the frame follows the particles and their trails. Options have priority.
 Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
   Look look;
   const auto& particles = shown.snapshot.particles;
@@ -202,9 +483,9 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
                  int threads, const std::shared_ptr<Communicator>& ranks) {
   Look look;
-  Extent extent;
+  FrameExtent extent;
   double longest = 0;
-  const auto some = spread_over(files);  // read twice: many large ones need not fit into memory together
+  const auto some = spread_over(files);  // read twice: together they may not fit into memory
   for (const auto& file : some) {
     const ShownSnapshot shown = read_shown(options, file, earlier, ranks);
     look = own_look(options, shown);

@@ -20,7 +20,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, ignored));
 }
 
-/// Of paths that stay where they are.
+/// Entries for paths, known by name.
 std::vector<PassingFile> passing_of(const std::vector<fs::path>& paths) {
   std::vector<PassingFile> passing(paths.size());
   for (std::size_t k = 0; k < paths.size(); ++k) passing[k].take(paths[k], -1);  // by its name
@@ -40,9 +40,9 @@ WrittenFiles::~WrittenFiles() {
     if (::unlink(file.c_str()) == 0) continue;
     try {
       std::error_code ignored;
-      fs::remove_all(file, ignored);  // a folder, where there is one
+      fs::remove_all(file, ignored);  // a folder
     } catch (const std::exception&) {
-      // No memory to do so: the error that is under way is the one to report.
+      // Out of memory: the present error is the one to report.
     }
   }
   for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) ::rmdir(folder->c_str());  // where empty

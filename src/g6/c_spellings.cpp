@@ -1,5 +1,5 @@
-// The C spellings: scalars by value. In an archive of their own object, so that a program may define them itself; its
-// own then also win where it defines some only, because the archive's are weak (PERGOLA_G6_SPELLING, set by CMake).
+// The C spellings: scalars by value. In the archive they are an object of their own and weak (PERGOLA_G6_SPELLING, set
+// by CMake): a program may define any of them itself.
 #pragma GCC visibility push(default)
 #include "g6/g6.h"
 #pragma GCC visibility pop

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned forces_wanted = want_acceleration | want_jerk | want_potential;
 
-/// In the place of an own address: there are several.
+/// Replaces an own address if there are several.
 constexpr std::int64_t several = -2;
 
 SolverOptions solver_options(const ClusterOptions& options) {
@@ -49,7 +49,7 @@ void Cluster::start(std::int64_t nj, const IParticles& i) {
   moment_ = time_;
   epsilon2_ = i.epsilon2;
   running_ = true;
-  prepare();  // before the block is taken: the device predicts meanwhile
+  prepare();  // first: the device predicts while the block is copied
   take(i);
   solver_->evaluate(block_.points(epsilon2_), expect_nearest_ ? forces_wanted | want_nearest : forces_wanted,
                     block_.forces());
@@ -99,7 +99,7 @@ void Cluster::copy_particles(const IParticles& i, std::int64_t begin, std::int64
   std::copy(i.index + begin, i.index + end, index_.begin() + begin);
 }
 
-/// Whether positions and velocities are numbers: the difference of a number and itself is 0, of others NaN.
+/// Whether positions and velocities are finite: x − x is 0 for a number and else NaN.
 bool Cluster::finite_places(std::int64_t begin, std::int64_t end) {
   double sum = 0;
   for (int axis = 0; axis < 3; ++axis)
@@ -119,7 +119,7 @@ void Cluster::refuse_places() {
                               block_.v(2)[k], index_[static_cast<std::size_t>(k)]));
 }
 
-/// Finds the address that holds each particle itself. Returns whether some are held by several.
+/// Finds each particle's own address. Returns whether some particles have several.
 bool Cluster::find_addresses(std::int64_t begin, std::int64_t end) {
   const IndexMap& map = memory_.map();
   std::int64_t* const own = block_.own();
@@ -167,7 +167,7 @@ void Cluster::finish(bool with_nearest) {
   }
 }
 
-/// The addresses of this block's sources that hold an index, rising.
+/// The addresses of this block's sources with an index, ascending.
 std::vector<std::int64_t> Cluster::addresses_of(int index) const {
   std::vector<std::int64_t> found;
   const IndexMap& map = memory_.map();
@@ -177,8 +177,7 @@ std::vector<std::int64_t> Cluster::addresses_of(int index) const {
   return found;
 }
 
-/// The solver leaves out one source per target. Where several have the target's index, only the sources between them
-/// are asked, and the answers are added up.
+/// For targets with the index of several sources: sums over the ranges of sources between these are added up.
 void Cluster::finish_repeated() {
   repeated_due_ = false;
   if (repeated_.empty()) return;
@@ -193,7 +192,7 @@ void Cluster::finish_repeated() {
   prepared_ = false;
 }
 
-/// Answers of all sources but those at some addresses.
+/// Results of all sources except those at some addresses.
 void Cluster::answer_without(const std::vector<std::int64_t>& left_out, const std::vector<std::int64_t>& asking) {
   Block part(device_);
   part.resize(std::ssize(asking));
@@ -245,7 +244,7 @@ bool Cluster::read_neighbour_lists() {
   if (running_) wait();
   prepare();
   Points points = block_.points(epsilon2_);
-  points.own = nullptr;  // whoever is to be left out is known by the index, not by the address
+  points.own = nullptr;  // sources are left out by index below
   const NeighbourLists found = solver_->neighbour_lists(points, block_.radius2(), options_.most_neighbours);
   const bool fits = found.begin.back() <= options_.most_neighbours;
   const IndexMap& map = memory_.map();

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// What a scalar argument points to; 0 for NULL, which some clients pass.
+/// A scalar argument; 0 for NULL, which some clients pass.
 template <class T>
 T value(const T* argument) {
   return argument ? *argument : T{};

@@ -18,7 +18,6 @@
 
 #include "device/parallel.hpp"
 #include "g6/registry.hpp"
-#include "g6/settings.hpp"
 #include "g6/trace.hpp"
 #include "physics/hermite.hpp"
 
@@ -30,12 +29,12 @@ constexpr int failure = -1;
 
 std::atomic<int> sort_mode = 0;
 
-/// The one way in which an error reaches the client's user. The same thing is said once: clients that do not look at
-/// what a function returns call it again with every step.
+/// Prints an error for the client's user. The same message is printed once: clients that ignore results call again with
+/// every step.
 void report(const char* function, const std::string& message) noexcept {
   constexpr std::size_t most_messages = 100;
   static std::mutex mutex;
-  static std::set<std::string>& said = *new std::set<std::string>;  // a client may call from its own last functions
+  static std::set<std::string>& said = *new std::set<std::string>;  // a client may call from its exit handlers
   try {
     const std::lock_guard lock(mutex);
     if (said.size() > most_messages || !said.insert(message).second) return;
@@ -48,14 +47,14 @@ void report(const char* function, const std::string& message) noexcept {
   }
 }
 
-/// The end of the program where a cluster cannot be opened, unless the environment asks for NaN.
+/// Ends the program if a cluster cannot be opened, unless the environment asks for NaN.
 void end_unless_nan(const char* function, const Error& error) noexcept {
   if (on_failure() == OnFailure::nan) return report(function, error.what());
   std::fprintf(stderr, "pergola: %s: %s\n", function, error.what());
   std::exit(static_cast<int>(error.kind()));
 }
 
-/// Calls body() and returns what it returns; where it throws, reports and returns `failure`.
+/// Returns body(); if it throws, reports the error and returns `failure`.
 template <class Body>
 int guarded(const char* function, const Body& body) noexcept {
   try {
@@ -70,7 +69,7 @@ int guarded(const char* function, const Body& body) noexcept {
   return failure;
 }
 
-/// The same with the cluster of an id, which no other thread uses meanwhile.
+/// The same with the cluster of an id, locked for other threads.
 template <class Body>
 int with_cluster(const char* function, int id, const Body& body) noexcept {
   return guarded(function, [&] {
@@ -104,8 +103,8 @@ void put(const Vec3<double>& value, double* to) {
   if (to) to[0] = value.x, to[1] = value.y, to[2] = value.z;
 }
 
-/// Notes a call in the trace where one is asked for: fill(call) puts in what belongs to its kind. A trace that cannot
-/// be written is reported once and does not disturb the client.
+/// Records a call in the trace, if there is one: fill(call) sets the members of its kind. If the trace cannot be
+/// written, that is reported once and does not disturb the client.
 template <class Fill>
 void note(TraceCall::Kind kind, int id, int result, const Fill& fill) noexcept {
   static std::atomic<bool> broken = false;
@@ -137,7 +136,7 @@ std::vector<T> numbers(const T* from, int count) {
   return from && count > 0 ? std::vector<T>(from, from + count) : std::vector<T>();
 }
 
-/// Hands over the results of some of the particles. Returns whether all are finite.
+/// Copies the results of some particles. Returns whether all are finite.
 bool copy_results(Cluster& cluster, const LastHalf& to, std::int64_t begin, std::int64_t end) {
   bool finite = true;
   for (std::int64_t k = begin; k < end; ++k) {
@@ -151,7 +150,7 @@ bool copy_results(Cluster& cluster, const LastHalf& to, std::int64_t begin, std:
   return finite;
 }
 
-/// What a client gets that does not look at the result of a call which failed.
+/// Results after an error, for clients that ignore the return value.
 void answer_nan(const LastHalf& to) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   for (int k = 0; k < to.ni; ++k) {
@@ -196,7 +195,7 @@ int close(int id) noexcept {
 
 int npipes() noexcept {
   const int pipes = guarded("g6_npipes", [] { return settings_from_environment().pipes; });
-  return pipes == failure ? grape6_pipes : pipes;  // a client that reads 0 takes it for a machine without GRAPE
+  return pipes == failure ? grape6_pipes : pipes;  // 0 would mean a machine without GRAPE
 }
 
 int set_ti(int id, double ti) noexcept {

@@ -11,11 +11,24 @@ namespace pergola::g6 {
 
 namespace {
 
-/// Where a hole stands: far from everything, and the square of a distance still is a number in fp32.
+/// The place of a hole: far from everything, but the square of a distance is finite in fp32.
 constexpr double far_away = 1e18;
 constexpr std::int64_t most_addresses = std::int64_t{1} << 30;
 
 enum Column : int { time, mass, x, v = x + 3, acceleration = v + 3, jerk = acceleration + 3, snap = jerk + 3 };
+
+/// As scatter_records_cuda(), on the device at hand.
+void scatter_records(const Device& device, const double* words, std::int64_t records, std::int64_t record_words,
+                     double* columns, std::int64_t capacity) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return scatter_records_cuda(device, words, records, record_words, columns, capacity);
+  for (std::int64_t r = 0; r < records; ++r) {
+    const double* const record = words + r * record_words;
+    std::int32_t address;
+    std::memcpy(&address, record, sizeof address);
+    for (std::int64_t c = 0; c < record_words - 1; ++c) columns[c * capacity + address] = record[1 + c];
+  }
+}
 
 }  // namespace
 
@@ -126,19 +139,6 @@ Sources<double> JMemory::sources(std::int64_t first, std::int64_t count, double 
   s.time = column(time);
   s.moment = moment;
   return s;
-}
-
-void scatter_records(const Device& device, const double* words, std::int64_t records, std::int64_t record_words,
-                     double* columns, std::int64_t capacity) {
-  if (device.is_cuda()) {
-    if constexpr (cuda_built) return scatter_records_cuda(device, words, records, record_words, columns, capacity);
-  }
-  for (std::int64_t r = 0; r < records; ++r) {
-    const double* const record = words + r * record_words;
-    std::int32_t address;
-    std::memcpy(&address, record, sizeof address);
-    for (std::int64_t c = 0; c < record_words - 1; ++c) columns[c * capacity + address] = record[1 + c];
-  }
 }
 
 }  // namespace pergola::g6

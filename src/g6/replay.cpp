@@ -22,7 +22,7 @@ Vec3<double> vector_at(const double* from, double factor = 1) {
   return {factor * from[0], factor * from[1], factor * from[2]};
 }
 
-/// |a − b| / |b|; where b = 0, 0 or 1.
+/// |a − b| / |b|; 0 or 1 if b = 0.
 double relative(const Vec3<double>& a, const Vec3<double>& b) {
   const Vec3<double> d = a - b;
   const double size = std::sqrt(dot(b, b)), difference = std::sqrt(dot(d, d));
@@ -40,15 +40,15 @@ ReplayDifferences summary(std::vector<double>& values) {
   return result;
 }
 
-/// Throws where a list has not as many values as the block has particles. None at all: the client did not give it.
+/// Throws if a list's length differs from the block's. An empty list: the client did not give it.
 void require_length(const char* list, std::size_t found, std::size_t expected, bool may_be_missing) {
   if (found == expected || (found == 0 && may_be_missing)) return;
   throw Error(ErrorKind::input, fmt::format("{}: expected {} values, found {}", list, expected, found));
 }
 
-/// Addresses that a trace of this size may use. One that names few particles and a far address would take gigabytes:
-/// no client leaves more than a few holes in its memory.
-std::int64_t most_addresses(std::uintmax_t trace_bytes) {
+/// The most addresses for a trace of this size: a damaged trace with few particles and a far address would take
+/// gigabytes. Clients leave few holes in their memory.
+std::int64_t largest_memory(std::uintmax_t trace_bytes) {
   constexpr std::int64_t always = std::int64_t{1} << 20, holes = 4, record_bytes = 150;
   const auto size = static_cast<std::int64_t>(std::min<std::uintmax_t>(trace_bytes, std::uintmax_t{1} << 60));
   return std::max(always, holes * (size / record_bytes));
@@ -62,7 +62,7 @@ class Replay {
     options_.self_neighbour = self_neighbour;
   }
 
-  /// Throws Error(input) where the call contradicts itself or the calls before it.
+  /// Throws Error(input) if the call contradicts itself or calls before it.
   void run(const TraceCall& call);
   ReplayReport report();
 
@@ -157,7 +157,7 @@ void Replay::first_half(const TraceCall& call) {
   });
 }
 
-/// The answers that were recorded are those of the block or of its first particles.
+/// Checks that recorded results are those of the block or of its first particles.
 void check_answers(const TraceCall& call, std::int64_t block) {
   const std::size_t most = std::max({call.acceleration.size() / 3, call.jerk.size() / 3, call.potential.size(),
                                      call.indices.size(), call.distance.size()});
@@ -220,7 +220,7 @@ ReplayReport Replay::report() {
 ReplayReport replay_trace(const std::filesystem::path& path, const Device& device, Precision precision,
                           bool self_neighbour, const std::function<void()>& look) {
   TraceReader reader(path);
-  Replay replay(device, precision, self_neighbour, most_addresses(reader.bytes()));
+  Replay replay(device, precision, self_neighbour, largest_memory(reader.bytes()));
   TraceCall call;
   auto last = Clock::now();
   for (std::int64_t number = 1; reader.next(call); ++number) {

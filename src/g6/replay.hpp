@@ -1,4 +1,5 @@
 #pragma once
+/// Repeats the calls of a trace (g6/trace.hpp) on a device and compares the results with the recorded ones.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,7 +11,7 @@
 
 namespace pergola::g6 {
 
-/// Relative differences |new − recorded| / |recorded| over all answers of a trace.
+/// Relative differences |new − recorded| / |recorded| over all results of a trace.
 struct ReplayDifferences {
   std::int64_t count = 0;
   double median = 0, p99 = 0, max = 0;
@@ -21,17 +22,16 @@ struct ReplayReport {
   std::int64_t j_particles = 0;  // sent
   std::int64_t blocks = 0, i_particles = 0;
   std::int64_t interactions = 0;
-  double seconds = 0;  // in the library, from the first call to the last, without reading the trace
+  double seconds = 0;  // in the library, without reading the trace
   ReplayDifferences acceleration, jerk, potential;
   std::int64_t nearest_compared = 0, nearest_different = 0;
   std::int64_t lists_compared = 0, lists_different = 0;
   bool truncated = false;
 };
 
-/// Runs the calls of a trace again on a device and compares the answers with the recorded ones. Calls that failed when
-/// they were recorded are run and not compared. Throws Error(input) where a call contradicts itself or those before it:
-/// lengths of lists, places in the block, addresses that a trace of this size cannot fill. `look` is called a few times
-/// a second and may throw.
+/// Calls that failed when recorded are not compared. Throws Error(input) if a call contradicts itself or calls before
+/// it: lengths of lists, places in the block, addresses that a trace of this size cannot fill. `look` is called a few
+/// times a second and may throw.
 PERGOLA_API ReplayReport replay_trace(const std::filesystem::path& path, const Device& device, Precision precision,
                                       bool self_neighbour, const std::function<void()>& look = {});
 

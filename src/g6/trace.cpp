@@ -15,10 +15,10 @@ namespace pergola::g6 {
 
 namespace {
 
-/// Stands at the beginning of the file: name, version, and a number that tells the byte order.
+/// The beginning of the file: name, version, and a number that shows the byte order.
 constexpr char magic[] = "PergolaG6Trace1\n";
 constexpr std::uint32_t byte_order = 0x01020304;
-/// No call of a client holds more values than this; a file that says so is damaged.
+/// No client's call has more values; a file with more is damaged.
 constexpr std::uint64_t most_values = std::uint64_t{1} << 32;
 
 /// Appends values to a list of bytes.
@@ -38,7 +38,7 @@ struct Packer {
   }
 };
 
-/// Takes values from a file; `good` turns false where it ends too soon.
+/// Takes values from a file; `good` becomes false if it ends too soon.
 struct Unpacker {
   std::FILE* file;
   bool good = true;
@@ -53,7 +53,7 @@ struct Unpacker {
     value(size);
     items.clear();
     if (good && size > most_values) good = false, damaged = true;
-    // Memory is taken as the file proves to have so many values.
+    // Memory grows with the values that are really there.
     constexpr std::uint64_t piece = std::uint64_t{1} << 20;
     for (std::uint64_t done = 0; good && done < size;) {
       const std::uint64_t count = size - done < piece ? size - done : piece;
@@ -126,8 +126,7 @@ void TraceWriter::write(const TraceCall& call) {
 
 namespace {
 
-/// Of a program of several ranks each writes its own file: FILE.3. The launchers of Open MPI, MPICH and Slurm say which
-/// one this is.
+/// Each rank of a program writes its own file: FILE.3. The launchers of Open MPI, MPICH and Slurm set the rank.
 std::string file_of_rank(const char* path) {
   constexpr std::pair<const char*, const char*> launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                                                {"PMI_SIZE", "PMI_RANK"},
@@ -142,7 +141,7 @@ std::string file_of_rank(const char* path) {
 }  // namespace
 
 TraceWriter* trace() {
-  // Ended with the program, not before: clients call g6_close from their own exit handlers.
+  // Never destroyed: clients call g6_close from their exit handlers.
   static TraceWriter* const writer = [] {
     const char* const path = std::getenv("PERGOLA_G6_TRACE");
     return path && *path ? new TraceWriter(file_of_rank(path)) : nullptr;

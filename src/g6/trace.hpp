@@ -1,4 +1,6 @@
 #pragma once
+/// A trace: a file with the calls of a client, their arguments and results, in the machine's byte order.
+/// PERGOLA_G6_TRACE names the file; `pergola g6 replay` reads it.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +13,7 @@
 
 namespace pergola::g6 {
 
-/// A call of the interface with what went in and what came out; which members count depends on the kind.
+/// A call of the interface with arguments and results; which members are used depends on the kind.
 struct TraceCall {
   enum class Kind : std::uint8_t {
     open,
@@ -41,10 +43,10 @@ struct TraceCall {
   int length = 0, longest = 0;                        // get_list: n and maxlength
 };
 
-/// Writes calls to a file as they come. A program that is killed loses the last few; what is there can be replayed.
+/// Writes calls to a file. A program that is killed loses the last few; the rest can be replayed.
 class TraceWriter {
  public:
-  /// Throws Error(system) when the file cannot be made.
+  /// Throws Error(system) if the file cannot be made.
   explicit TraceWriter(const std::filesystem::path& path);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
@@ -57,13 +59,13 @@ class TraceWriter {
   std::vector<char> bytes_;
 };
 
-/// The writer that PERGOLA_G6_TRACE asks for, made on first use; null: none. Throws when the file cannot be made.
+/// The writer for PERGOLA_G6_TRACE, made on first use; null: none. Throws if the file cannot be made.
 TraceWriter* trace();
 
 /// Reads the calls of a trace one by one.
 class PERGOLA_API TraceReader {
  public:
-  /// Throws Error(input) when the file is no trace.
+  /// Throws Error(input) if the file is no trace.
   explicit TraceReader(const std::filesystem::path& path);
   ~TraceReader();
   TraceReader(const TraceReader&) = delete;

@@ -11,7 +11,7 @@
 #include "gravity/direct.hpp"
 #include "gravity/solver.hpp"
 #include "physics/hermite.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 #include "physics/separation.hpp"
 
 namespace pergola::cuda {

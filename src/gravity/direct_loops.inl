@@ -4,7 +4,6 @@
 
 #include "device/simd_pack.inl"
 #include "physics/pair.inl"
-#include "physics/pair_laws.inl"
 #include "physics/separation.inl"
 
 /// One source in all lanes.

@@ -10,7 +10,7 @@
 
 #include "gravity/direct_kernels.hpp"
 #include "gravity/solver.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 
 namespace pergola {
 

@@ -12,8 +12,8 @@
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
 #include "physics/green.hpp"
-#include "physics/pair_laws.hpp"
-#include "physics/softened_split.hpp"
+#include "physics/pair.hpp"
+#include "physics/split.hpp"
 
 namespace pergola {
 

@@ -1,4 +1,10 @@
 #include "io/openpmd.hpp"
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "io/hdf5_file.hpp"
+#include "io/openpmd_meshes.hpp"
+#include "plasma/particles.hpp"
 
 #include <fmt/core.h>
 
@@ -11,12 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/atomic_file.hpp"
-#include "base/error.hpp"
-#include "base/version.hpp"
-#include "io/hdf5_file.hpp"
-#include "io/openpmd_meshes.hpp"
-#include "plasma/coordinates.hpp"
 
 namespace pergola {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "plasma/unit_names.hpp"
+#include "plasma/units.hpp"
 
 namespace pergola {
 

@@ -13,7 +13,7 @@
 #include "io/hdf5_file.hpp"
 #include "io/input_file.hpp"
 #include "io/openpmd.hpp"
-#include "plasma/unit_names.hpp"
+#include "plasma/units.hpp"
 
 namespace pergola {
 

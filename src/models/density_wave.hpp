@@ -7,7 +7,7 @@
 
 #include "base/host_device.hpp"
 #include "base/philox.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

@@ -1,4 +1,11 @@
 #include "physics/exponential_disc.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "models/disc_equilibrium.hpp"
+#include "models/model_entry.hpp"
+#include "models/sampling.hpp"
+#include "physics/kepler.hpp"
+#include "physics/spheres.hpp"
 
 #include <fmt/core.h>
 
@@ -6,13 +13,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "models/disc_equilibrium.hpp"
-#include "models/model_entry.hpp"
-#include "models/sampling.hpp"
-#include "physics/kepler.hpp"
-#include "physics/plummer.hpp"
 
 namespace pergola {
 

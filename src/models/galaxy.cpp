@@ -1,4 +1,11 @@
 #include "models/galaxy.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "models/isotropic_sphere.hpp"
+#include "models/model_entry.hpp"
+#include "models/sampling.hpp"
+#include "physics/exponential_disc.hpp"
+#include "physics/spheres.hpp"
 
 #include <fmt/core.h>
 
@@ -7,13 +14,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "models/isotropic_sphere.hpp"
-#include "models/model_entry.hpp"
-#include "models/sampling.hpp"
-#include "physics/exponential_disc.hpp"
-#include "physics/hernquist.hpp"
 
 namespace pergola {
 

@@ -1,11 +1,11 @@
 #include "models/isotropic_sphere.hpp"
+#include "physics/spheres.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numbers>
 
-#include "physics/eddington.hpp"
 
 namespace pergola {
 

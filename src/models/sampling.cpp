@@ -1,4 +1,11 @@
 #include "models/sampling.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/collectives.hpp"
+#include "comm/shares.hpp"
+#include "device/device.hpp"
+#include "device/parallel.hpp"
+#include "physics/spheres.hpp"
 
 #include <fmt/core.h>
 
@@ -8,13 +15,6 @@
 #include <numbers>
 #include <vector>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
-#include "comm/gather.hpp"
-#include "comm/shares.hpp"
-#include "device/device.hpp"
-#include "device/parallel.hpp"
-#include "physics/plummer.hpp"
 
 namespace pergola {
 

@@ -1,6 +1,6 @@
 // The cloud of a particle on a mesh, of gravity or of a plasma, for a number type N. No include guard:
-// physics/mesh_weights.hpp includes this for float and double on CPU and GPU, and the CPU loops of plasma/ once per
-// SIMD instruction set, inside that instruction set's namespace, for packs of numbers.
+// physics/mesh_weights.hpp includes this for float and double on CPU and GPU. The CPU loops of plasma/ include it once
+// per SIMD instruction set, inside the namespace of that set, for packs of numbers.
 
 /// Shares of a particle's cloud in the points (or cells) that it touches along an axis; `half`, `one` are 1/2 and 1.
 /// Two points (linear, cloud-in-cell): `place` is the distance from the lower one, 0 … 1. Three (quadratic,

@@ -17,8 +17,8 @@ PERGOLA_HD Vec3<double> ewald_short_range(double alpha, const Vec3<double>& d) {
   return scale * d;
 }
 
-/// Adds a mass at separation d to the short-range sum of a target: Ewald's short range, and where d > 0, as the nearest
-/// image is softened, what `softened(d, mass, sum)` adds in place of Newton's force.
+/// Adds a mass at separation d to the short-range sum of a target: Ewald's short range. The nearest image is softened:
+/// if d > 0, `softened(d, mass, sum)` replaces Newton's force.
 template <class Softened>
 PERGOLA_HD void add_ewald_pair(double alpha, const Vec3<double>& d, double mass, const Softened& softened,
                                PairSum<double>& sum) {

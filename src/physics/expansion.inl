@@ -123,7 +123,7 @@ PERGOLA_HD_INLINE void add_contractions(const R (&multipole)[expansion_terms(ord
   ((local[m] = mul_add(contract<order, m>(multipole, d), factor[index_of(m).order()], local[m])), ...);
 }
 
-/// Adds to the local expansion of a cell B with radius s_B what the cell A with multipoles M and radius s_A does there.
+/// Adds the field of cell A, with multipoles M and radius s_A, to the local expansion of cell B with radius s_B.
 /// x = centre of B − centre of A in units of √(|x|² + ε²), and inverse = 1/√(|x|² + ε²). M is overwritten.
 ///   L_m += (s_B/r)^|m| / r Σ_n M_n (s_A/r)^|n| D_{n+m}
 template <int order, class R>
@@ -144,8 +144,8 @@ struct Field {
   Vec3<R> gradient;
 };
 
-/// What a cell does at a point: x = point − centre in units of √(|x|² + ε²). M as for multipole_to_local, already
-/// scaled by (s_A/r)^|n|.
+/// The field of a cell at a point: x = point − centre in units of √(|x|² + ε²). M as for multipole_to_local, but
+/// scaled by (s_A/r)^|n| already.
 template <int order, class R>
 PERGOLA_HD_INLINE Field<R> multipole_field(const Vec3<R>& x, R inverse, const R (&g)[order + 1],
                                            const R (&multipole)[expansion_terms(order)]) {
@@ -223,4 +223,56 @@ PERGOLA_HD_INLINE Field<R> local_field(const R (&local)[expansion_terms(order)],
   return {sum_higher<order, 0>(local, t.value),
           {sum_higher<order, 1>(local, t.value), sum_higher<order, 2>(local, t.value),
            sum_higher<order, 3>(local, t.value)}};
+}
+
+// Opening: when a cell may act through its expansion. Lengths enter as u = 1/√(R² + ε²) with the distance R of the two
+// centres: a pair's potential is smooth within its softening length, and expansions converge for radii below 1/u. A
+// criterion is a pair of numbers; a cell is accepted if left ≤ right.
+
+/// Barnes-Hut for two cells (Dehnen 2002): the sum of the radii as seen from the other centre, to be at most an angle.
+template <class R>
+PERGOLA_HD_INLINE R opening_ratio(R r_source, R r_target, R u) {
+  return (r_source + r_target) * u;
+}
+
+/// The least distance of particles of two cells. A law with a support s (spline softening: 2.8 ε) is Newton's beyond it
+/// and has no expansion within. It acts through expansions, with ε = 0, if this distance is at least the larger s ε of
+/// the two cells.
+template <class R>
+PERGOLA_HD_INLINE R nearest_apart(R distance, R r_source, R r_target) {
+  return distance - r_source - r_target;
+}
+
+/// a^n.
+template <int n, class R>
+PERGOLA_HD_INLINE R power(R a) {
+  if constexpr (n == 1)
+    return a;
+  else if constexpr (n % 2 == 0)
+    return power<n / 2>(a * a);
+  else
+    return a * power<n - 1>(a);
+}
+
+/// Size of the terms that an interaction of the given order leaves out of the acceleration, m u² ((ρ + 3/2 r) u)^order;
+/// ρ is an average radius of the source, r the largest of the target (Dehnen 2014, eq. 13). It is compared with a
+/// fraction of the target's acceleration, the cell form of GADGET's relative criterion (Springel 2005, eq. 18). The
+/// target's radius counts more: at its rim the errors of all sources on one side add up.
+template <int order, class R>
+PERGOLA_HD_INLINE R neglected_acceleration(R mass, R rho_source, R r_target, R u) {
+  return mass * u * u * power<order>((rho_source + r_target * R(1.5)) * u);
+}
+
+/// The effect of a softening length ε on the acceleration by a mass at a distance R: this over R⁴, 3/2 ε²/R² of m/R².
+/// If the pairs of two cells have several lengths, expansions use the largest and err by this at most.
+template <class R>
+PERGOLA_HD_INLINE R softening_effect(R mass, R epsilon2) {
+  return mass * epsilon2 * R(1.5);
+}
+
+/// Which of two cells is opened if they may not act through expansions: the target if true, else the source. To open a
+/// target somewhat smaller than its source halves the number of interactions and does not change the errors.
+template <class R>
+PERGOLA_HD_INLINE bool opens_target(R r_source, R r_target) {
+  return r_target * R(1.5) >= r_source;
 }

@@ -10,13 +10,13 @@ namespace pergola::physics {
 // A thin disc of surface density Σ₀ exp(−R/R_d). Lengths x = R/R_d in scale lengths.
 // Freeman 1970, ApJ 160, 811; Binney & Tremaine 2008, "Galactic Dynamics" (BT).
 
-/// The part of the mass within x, ∫ x exp(−x) dx = 1 − (1 + x) exp(−x).
+/// The fraction of the mass within x, ∫ x exp(−x) dx = 1 − (1 + x) exp(−x).
 template <class R>
 PERGOLA_HD R disc_mass_within(R x) {
   return -std::expm1(-x) - x * std::exp(-x);
 }
 
-/// The x that holds the part m of the mass, 0 ≤ m < 1, by Newton's method kept inside a bracket.
+/// The x that holds the fraction m of the mass, 0 ≤ m < 1, by Newton's method within a bracket.
 template <class R>
 PERGOLA_HD R disc_radius(R m) {
   R low = R(0), high = R(1);
@@ -47,8 +47,8 @@ inline FreemanCurve freeman_curve(double x) {
   return {4 * y * y * bracket, 4 * y * bracket + 2 * y * y * bracket_slope};
 }
 
-/// How much weaker a disc's pull is where mass and stars lie in a layer exp(−|z|/h), for waves of wave number k: the
-/// mean of exp(−k |z − z′|) over both, (1 + kh/2)/(1 + kh)². BT, section 2.6.1 with the layer of their eq. 2.153b.
+/// The factor by which a layer exp(−|z|/h) of mass and stars weakens a disc's pull for wave number k: the mean of
+/// exp(−k |z − z′|) over both, (1 + kh/2)/(1 + kh)². BT, section 2.6.1 with the layer of their eq. 2.153b.
 template <class R>
 PERGOLA_HD R layer_weakening(R kh) {
   return (R(1) + kh / R(2)) / ((R(1) + kh) * (R(1) + kh));
@@ -60,17 +60,17 @@ PERGOLA_HD R sheet_layer_height(R z0) {
   return R(2) * z0 / R(3);
 }
 
-/// The same of what holds the layer together, ⟨z dφ/dz⟩, against that of an even sheet: the mean of
-/// |z − z′| exp(−k |z − z′|) over that of |z − z′|.
+/// The same for the layer's hold ⟨z dφ/dz⟩ relative to that of a uniform sheet: the mean of |z − z′| exp(−k |z − z′|)
+/// over that of |z − z′|.
 template <class R>
 PERGOLA_HD R layer_hold_weakening(R kh) {
   const R s = R(1) + kh;
   return (R(1) + kh / R(3)) / (s * s * s);
 }
 
-/// What a thickness of h scale lengths takes at x from Freeman's speed2, 2 x ∫ k J₁(kx) (1 − w(kh)) (1 + k²)^(−3/2) dk,
-/// and from Σ/Σ₀ in the hold of an even sheet, ∫ k J₀(kx) (1 − w(kh)) (1 + k²)^(−3/2) dk, with w the weakenings.
-/// BT eqs. 2.155 and 2.157.
+/// The loss at x by a thickness of h scale lengths, with w the weakenings above: of Freeman's speed2,
+/// 2 x ∫ k J₁(kx) (1 − w(kh)) (1 + k²)^(−3/2) dk, and of Σ/Σ₀ in the hold of a uniform sheet,
+/// ∫ k J₀(kx) (1 − w(kh)) (1 + k²)^(−3/2) dk. BT eqs. 2.155 and 2.157.
 struct ThicknessLoss {
   double speed2, hold;
 };
@@ -112,14 +112,14 @@ PERGOLA_HD R mean_rotation2(R circular2, R radial2, R azimuthal2, R log_slope) {
   return circular2 + radial2 * (R(1) + log_slope) - azimuthal2;
 }
 
-/// The height z/z₀ below which the part u of the layer ρ ∝ sech²(z/z₀) lies. Spitzer 1942, ApJ 95, 329.
+/// The height z/z₀ below which the fraction u of the layer ρ ∝ sech²(z/z₀) lies. Spitzer 1942, ApJ 95, 329.
 template <class R>
 PERGOLA_HD R sheet_height(R u) {
   return std::atanh(R(2) * u - R(1));
 }
 
-/// The part of a disc's mass within the radius r of a sphere, with the layer ρ ∝ sech²(z/z₀); in scale lengths. The
-/// disc is not cut off.
+/// The fraction of the mass of an infinite disc with the layer ρ ∝ sech²(z/z₀) within a sphere of radius r; in scale
+/// lengths.
 inline double disc_mass_within_sphere(double r, double z0) {
   if (!(z0 > 0)) return disc_mass_within(r);
   constexpr int steps = 32;
@@ -133,7 +133,7 @@ inline double disc_mass_within_sphere(double r, double z0) {
   return sum * highest * r / (steps * z0);
 }
 
-/// The square of the vertical dispersion that holds it up, π G Σ z₀ (same source), and its mean z², π² z₀²/12.
+/// The square of the layer's vertical dispersion, π G Σ z₀ (same source), and its mean z², π² z₀²/12.
 template <class R>
 PERGOLA_HD R sheet_dispersion2(R g_sigma, R z0) {
   return R(std::numbers::pi) * g_sigma * z0;

@@ -20,9 +20,9 @@ enum class ExternalKind : int {
   cosmological_constant
 };
 
-/// One of them with its numbers: `strength` is G M, for the logarithmic halo the square of its speed, for what fills
-/// all space acceleration inwards over distance; `radius` its length (of a point: the softening); `height` the second
-/// length of Miyamoto & Nagai's disc.
+/// A potential with its numbers. `strength`: G M; for the logarithmic halo the square of its speed; for a homogeneous
+/// background the inward acceleration over distance. `radius`: its length (for a point the softening). `height`: the
+/// second length of Miyamoto & Nagai's disc.
 template <class R>
 struct ExternalLaw {
   ExternalKind kind;
@@ -36,7 +36,7 @@ struct ExternalField {
   R potential;  // per unit mass
 };
 
-/// Of a sphere: the potential at a distance and the factor f of the acceleration −f d.
+/// The field of a sphere: the potential at a distance, and f in the acceleration −f d.
 template <class R>
 struct CentralField {
   R potential, factor;
@@ -49,7 +49,7 @@ PERGOLA_HD CentralField<R> plummer_field(R gm, R b, R r2) {
   return {-gm * inverse, gm * inverse * inverse * inverse};
 }
 
-/// −G M/(r + a). Hernquist 1990; BT eq. 2.67. At the centre, where the force has no direction, it is zero.
+/// −G M/(r + a). Hernquist 1990; BT eq. 2.67. The force at the centre is zero.
 template <class R>
 PERGOLA_HD CentralField<R> hernquist_field(R gm, R a, R r2) {
   const R r = std::sqrt(r2), inverse = R(1) / (r + a);
@@ -73,8 +73,7 @@ PERGOLA_HD R nfw_mass(R q) {
   return q * q * sum;
 }
 
-/// −G M ln(1 + r/a)/r with M = 4π ρ₀ a³. Navarro, Frenk & White 1996; BT eq. 2.67. Zero force at the centre, where it
-/// has no direction.
+/// −G M ln(1 + r/a)/r with M = 4π ρ₀ a³. Navarro, Frenk & White 1996; BT eq. 2.67. The force at the centre is zero.
 template <class R>
 PERGOLA_HD CentralField<R> nfw_field(R gm, R a, R r2) {
   const R r = std::sqrt(r2), q = r / a;
@@ -89,12 +88,12 @@ PERGOLA_HD CentralField<R> logarithmic_field(R speed2, R a, R r2) {
   return {R(0.5) * speed2 * std::log1p(r2 / (a * a)), speed2 / (a * a + r2)};
 }
 
-/// Acceleration inwards over distance within matter of one density, 4π G ρ/3. BT eq. 2.40.
+/// Inward acceleration over distance in uniform matter, 4π G ρ/3. BT eq. 2.40.
 template <class R>
 PERGOLA_HD R homogeneous_strength(R gravitational_constant, R density) {
   return R(4) / R(3) * std::numbers::pi_v<R> * gravitational_constant * density;
 }
-/// The same of a cosmological constant, −Ω_Λ H₀²: outwards. Peebles 1993, "Principles of physical cosmology", eq. 4.10.
+/// The same for a cosmological constant, −Ω_Λ H₀²: outward. Peebles 1993, "Principles of physical cosmology", eq. 4.10.
 template <class R>
 PERGOLA_HD R cosmological_constant_strength(R omega_lambda, R hubble) {
   return -omega_lambda * hubble * hubble;

@@ -1,4 +1,6 @@
 #pragma once
+/// Waves on a mesh: wave numbers, eigenvalues of Laplacians, windows and filters, and Green functions in periodic and
+/// in open space.
 #include <cmath>
 #include <functional>
 
@@ -6,7 +8,7 @@
 
 namespace pergola::physics {
 
-/// 2π mode / side: that of a wave that fits `mode` times into an axis of that length.
+/// 2π mode / side: the wave number of `mode` waves on an axis of length `side`.
 PERGOLA_HD double wave_number(double mode, double side) {
   constexpr double two_pi = 6.283185307179586476925286766559;
   return two_pi * mode / side;
@@ -36,12 +38,12 @@ PERGOLA_HD double assignment_window(double k, double spacing, int order) {
   return window;
 }
 
-/// Gaussian filter exp(−(k a)² / 2) on one axis: the transform of a cloud of dispersion a; where it acts `times` times
-/// (on charge and force: twice), its power. Birdsall & Langdon 1985, chapter 4 (finite-size particles).
+/// Gaussian filter exp(−(k a)² / 2) on one axis, to the power `times` (2 if it acts on charge and force): the transform
+/// of a cloud of dispersion a. Birdsall & Langdon 1985, chapter 4 (finite-size particles).
 PERGOLA_HD double gaussian_window(double k, double a, int times = 1) { return std::exp(-0.5 * times * k * k * a * a); }
 
-/// What a mode of the density is multiplied by to give that of the potential of ∇²φ = ρ; zero for the mean, which a
-/// periodic box cannot hold. Of −∇²φ = ρ, a plasma's, with the eigenvalue k². Aubert, Amini & David 2009, eq. 7.
+/// The factor from a mode of the density to that of the potential, for ∇²φ = ρ; zero for the mean. For −∇²φ = ρ, a
+/// plasma's equation, the eigenvalue is k². Aubert, Amini & David 2009, eq. 7.
 template <class R, class Quotient = std::divides<R>>
 PERGOLA_HD R green_factor(R eigenvalue, R window, const Quotient& quotient = {}) {
   return eigenvalue == R(0) ? R(0) : quotient(window, eigenvalue);
@@ -61,8 +63,8 @@ PERGOLA_HD double inverse_distance_integral(double a, double b, double c) {
 }
 
 /// Green function of ∇²φ = ρ in open space for the content of one cell, −V / (4π r): the potential at a distance of
-/// (i, j, k) cells of sides hx, hy, hz per density. In the cell itself the mean over its volume stands for 1/r, which
-/// makes the potential of a smooth density correct to O(h²). Hockney & Eastwood 1988, section 6-5-4.
+/// (i, j, k) cells of sides hx, hy, hz per density. In the cell itself the mean over its volume replaces 1/r; the
+/// potential of a smooth density is then correct to O(h²). Hockney & Eastwood 1988, section 6-5-4.
 PERGOLA_HD double open_space_green(int i, int j, int k, double hx, double hy, double hz) {
   constexpr double four_pi = 12.566370614359172953850573533118;
   if (i == 0 && j == 0 && k == 0) return -inverse_distance_integral(hx, hy, hz) / four_pi;
@@ -71,7 +73,7 @@ PERGOLA_HD double open_space_green(int i, int j, int k, double hx, double hy, do
 }
 
 /// The same for the potential of a Gaussian cloud of dispersion a, −V erf(r / (√2 a)) / (4π r): the long range of a
-/// split law in open space, which is smooth at r = 0. Of Plummer's law √(r² + ε²) stands for r.
+/// split law in open space, which is smooth at r = 0. For Plummer's law √(r² + ε²) replaces r.
 PERGOLA_HD double open_space_cloud_green(double x, double y, double z, double cell_volume, double a,
                                          double epsilon = 0) {
   constexpr double four_pi = 12.566370614359172953850573533118;
@@ -80,13 +82,12 @@ PERGOLA_HD double open_space_cloud_green(double x, double y, double z, double ce
   return -cell_volume / four_pi * (u < 1e-4 ? limit * (1 - u * u / 3) : std::erf(u) / r);
 }
 
-/// Particles that keep this many cells away from the faces of a padded mesh do not see what is done to distances by
-/// rounded_distance().
+/// Particles at least this number of cells from the faces of a padded mesh are not affected by rounded_distance().
 inline constexpr int rounded_margin = 4;
 
-/// What stands for a distance of d cells, 0 ≤ d ≤ n, on an axis of 2n cells, along which distances fall again beyond n:
-/// n − |n − d| with its corner rounded by a Gaussian, so that a Green function of it has no kink and can be
-/// differentiated and sharpened in Fourier space. Up to n − 2 rounded_margin it is d to 2e-7 cells.
+/// Replaces a distance of d cells, 0 ≤ d ≤ n, on an axis of 2n cells, along which distances fall again beyond n: it is
+/// n − |n − d| with its corner rounded by a Gaussian. A Green function of it has no kink and can be differentiated and
+/// sharpened in Fourier space. Up to n − 2 rounded_margin it is d to 2e-7 cells.
 PERGOLA_HD double rounded_distance(int d, int n) {
   constexpr double width = 0.4 * rounded_margin;  // of the Gaussian: the margins are five of them
   const double t = n - d, u = t / (std::sqrt(2.0) * width);

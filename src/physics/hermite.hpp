@@ -1,4 +1,5 @@
 #pragma once
+/// The Hermite integrator: predictor, corrector, higher derivatives and time steps.
 #include <cmath>
 
 #include "base/host_device.hpp"
@@ -19,8 +20,8 @@ PERGOLA_HD void hermite_predict(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a, 
   line(x.z, v.z, a.z, j.z);
 }
 
-/// The same to one order more, with the snap s: adds s dt⁴/24 to the position and s dt³/6 to the velocity. What
-/// GRAPE-6 predicts with; its interface hands over a/2, j/6 and s/18.
+/// The same with the snap s: adds s dt⁴/24 to the position and s dt³/6 to the velocity. GRAPE-6 predicts so; its
+/// interface takes a/2, j/6 and s/18.
 template <class R>
 PERGOLA_HD void hermite_predict(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a, const Vec3<R>& j, const Vec3<R>& s) {
   const R half = dt / R(2), third = dt / R(3), quarter = dt / R(4);
@@ -83,10 +84,10 @@ PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j) {
   return j2 > R(0) ? eta * std::sqrt(dot(a, a) / j2) : R(INFINITY);
 }
 
-/// The same for a particle in the potential φ of a system with G M = gm, safe in two cases that |a| / |j| misjudges:
-/// where forces cancel without anything being fast (the middle body of the figure-eight), |a| counts as at least 1 % of
-/// the acceleration φ² / (G M) that a point mass M would exert at that potential; and where all are at rest (a cold
-/// collapse, the Pythagorean problem: j = 0), the step is at most η √|φ| / |a|, a part of the free-fall time.
+/// The same for a particle in the potential φ of a system with G M = gm, safe in two cases that |a| / |j| misjudges.
+/// If forces cancel (the middle body of the figure-eight), |a| counts as at least 1 % of φ² / (G M), the acceleration
+/// of a point mass M at that potential. If all are at rest (a cold collapse, the Pythagorean problem: j = 0), the step
+/// is at most η √|φ| / |a|, a part of the free-fall time.
 template <class R>
 PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j, R potential, R gm) {
   const R a1 = std::sqrt(dot(a, a)), j1 = std::sqrt(dot(j, j));

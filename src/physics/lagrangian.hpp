@@ -1,4 +1,5 @@
 #pragma once
+/// Lagrangian perturbation theory to third order: displacements and their sources, wave by wave and place by place.
 #include <array>
 #include <complex>
 #include <numbers>
@@ -7,14 +8,13 @@
 
 namespace pergola::physics {
 
-// Lagrangian perturbation theory to third order:
 //   x = q − D1 ∇φ1 + D2 ∇φ2 − D3a ∇φ3a − D3b ∇φ3b − D3c ∇×A3c
 // with ∇²φ1 = δ, ∇²φ2 = Σ_{i<j} (φ1,ii φ1,jj − φ1,ij²), ∇²φ3a = det φ1,ij, ∇²φ3b = ½ Σ_ij (φ1,ii φ2,jj − φ1,ij φ2,ij)
 // and ∇²A3c = Σ_l ∇φ2,l × ∇φ1,l. Catelan 1995, MNRAS 276, 115; Scoccimarro 1998, MNRAS 299, 1097, appendix D; Michaux,
-// Hahn, Rampf & Angulo 2021, MNRAS 500, 663, section 2, whose φ(1) is −φ1. The growth factors are those of
-// growth.hpp. For single waves exp(i k·q), k in any unit.
+// Hahn, Rampf & Angulo 2021, MNRAS 500, 663, section 2, whose φ(1) is −φ1. Growth factors: cosmology.hpp. For single
+// waves exp(i k·q), k in any unit.
 
-/// −∇φ1 of the wave δ along the axis whose wave number is k_axis: i k δ/k². The factor is what i δ is multiplied with.
+/// −∇φ1 of the wave δ along the axis with wave number k_axis: i k δ/k². The factor is that of i δ.
 PERGOLA_HD double first_factor(double k_axis, double k2) { return k_axis / k2; }
 inline std::complex<double> first_displacement(double k_axis, double k2, std::complex<double> delta) {
   return std::complex<double>(0, first_factor(k_axis, k2)) * delta;
@@ -26,7 +26,7 @@ inline std::complex<double> tidal_wave(double k_i, double k_j, double k2, std::c
   return tidal_factor(k_i, k_j, k2) * source;
 }
 
-/// ∇φ2 of a wave of its source: −i k S/k². The factor is what i S is multiplied with.
+/// ∇φ2 of a wave of its source: −i k S/k². The factor is that of i S.
 PERGOLA_HD double second_factor(double k_axis, double k2) { return -k_axis / k2; }
 inline std::complex<double> second_displacement(double k_axis, double k2, std::complex<double> source) {
   return std::complex<double>(0, second_factor(k_axis, k2)) * source;
@@ -44,8 +44,8 @@ inline std::complex<double> transverse_displacement(double k_next, double k_afte
   return std::complex<double>(0, 1 / k2) * (k_next * source_after - k_after * source_next);
 }
 
-/// What moves particles so that their linear density contrast is gone, from their acceleration −∇φ with ∇²φ = 4πG ρ̄ δ:
-/// against it, by 1/(4πG ρ̄), for the divergence of displacements is −δ. Zel'dovich 1970.
+/// The displacement that removes a linear density contrast, from the acceleration −∇φ with ∇²φ = 4πG ρ̄ δ: against it,
+/// by 1/(4πG ρ̄), for the divergence of displacements is −δ. Zel'dovich 1970.
 inline double undoing_displacement(double acceleration, double gravitational_constant, double mean_density) {
   return -acceleration / (4 * std::numbers::pi * gravitational_constant * mean_density);
 }
@@ -55,7 +55,7 @@ struct TidalTensor {
   double xx, yy, zz, xy, xz, yz;
 };
 
-/// ∇²φ2: what the diagonal of φ1,ij gives, less the squares of the rest.
+/// ∇²φ2: from the diagonal of φ1,ij, less the squares of the rest.
 PERGOLA_HD double second_order_diagonal(double xx, double yy, double zz) { return xx * yy + (xx + yy) * zz; }
 PERGOLA_HD double second_order_rest(double off_diagonal) { return off_diagonal * off_diagonal; }
 inline double second_order_source(const TidalTensor& p) {

@@ -1,4 +1,5 @@
 #pragma once
+/// The leapfrog integrator: kicks, drifts, prediction between its times, and time steps.
 #include <cmath>
 
 #include "base/host_device.hpp"
@@ -18,14 +19,14 @@ PERGOLA_HD void drift(R dt, Vec3<R>& x, const Vec3<R>& v) {
   x = x + dt * v;
 }
 
-/// One axis of it.
+/// One axis of drift().
 template <class R>
 PERGOLA_HD void drift_axis(R dt, R& x, R v) {
   x = x + dt * v;
 }
 
-/// One axis of two kicks and a drift: v + a first, then + a second, then x + v dt. Each sum is rounded on its own, so
-/// that kicks may be taken together with the drift or apart from it.
+/// One axis of two kicks and a drift: v + a first, then + a second, then x + v dt. Each sum is rounded by itself, so
+/// the bits do not depend on whether kicks and drift are one loop.
 template <class R>
 PERGOLA_HD void kick_drift_axis(R first, R second, R dt, R& x, R& v, R a) {
   v = v + first * a;
@@ -41,10 +42,9 @@ PERGOLA_HD void leapfrog_predict(R drift, R kick, Vec3<R>& x, Vec3<R>& v, const 
   v = v + kick * a;
 }
 
-/// A block step that has had its opening kick and has drifted from its beginning to now, as if it had been a shorter
-/// one that ends `ahead` after now and is `whole` long: its opening kick was longer by `excess` than that step's, and
-/// the drift went on with it. Times are what velocities and accelerations are multiplied with. What is left to do is
-/// the closing kick.
+/// Turns a block step after its opening kick and drift to now into a shorter one, of length `whole`, that ends `ahead`
+/// after now. The opening kick was too long by `excess`, and so was the velocity of the drift. Times are the factors of
+/// velocities and accelerations. The closing kick remains to be done.
 template <class R>
 PERGOLA_HD void shorten_step(R excess, R whole, R ahead, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
   x = x + (ahead * v - (whole * excess) * a);

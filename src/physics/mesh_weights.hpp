@@ -1,4 +1,6 @@
 #pragma once
+/// Mass on a mesh: the cloud of a particle, and its mass in fixed-point units (quanta), whose sums do not depend on the
+/// order.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +41,7 @@ PERGOLA_HD AxisWeights<order, R> axis_weights(R u) {
 }
 
 /// The nearest whole number, the even one of two, of a number below 2⁵¹: next to 1.5 · 2⁵² it is rounded to a whole
-/// one, which then stands in the lowest bits. Unlike a conversion, every processor does this for many numbers at once.
+/// number in the lowest bits. Unlike a conversion, this vectorises on every processor.
 PERGOLA_HD std::int64_t nearest_whole(double number) {
   return std::bit_cast<std::int64_t>(number + 0x1.8p52) - std::bit_cast<std::int64_t>(0x1.8p52);
 }
@@ -50,7 +52,7 @@ PERGOLA_HD std::int64_t quanta(R mass, double per_quantum) {
   return nearest_whole(static_cast<double>(mass) * per_quantum);
 }
 
-/// A particle has at most this many quanta (beyond, doubles would lose whole ones), all particles at most most_in_all.
+/// The most quanta of a particle (beyond, doubles would lose whole numbers) and of all particles.
 inline constexpr double most_quanta = 0x1p50, most_in_all = 0x1p62;
 
 /// The quantum, a power of two, for particles that together have `total` mass (of either sign: sum of magnitudes) and
@@ -60,15 +62,15 @@ inline double mass_quantum(double total, double largest) {
   return least > 0 ? std::exp2(std::ceil(std::log2(least))) : 1.0;
 }
 
-/// The whole quanta that a cell gets of a particle's `mass_quanta`, for the product of its axis weights. The last cell
-/// of a cloud gets what the others leave, so that nothing is lost. Int: a whole number that holds the mass.
+/// A cell's part of a particle's `mass_quanta`, for the product of its axis weights. The last cell of a cloud gets the
+/// rest, so that nothing is lost. Int: a whole number that holds the mass.
 template <class Int, class R>
 PERGOLA_HD Int quanta_share(Int mass_quanta, R weight) {
   return static_cast<Int>(std::rint(static_cast<R>(mass_quanta) * weight));
 }
 
 /// The same for a mass below short_quanta, without a conversion: next to 1.5 · 2²³ (in double 1.5 · 2⁵²) a number is
-/// rounded to a whole one, which then stands in the lowest bits.
+/// rounded to a whole number in the lowest bits.
 inline constexpr std::int64_t short_quanta = std::int64_t{1} << 22;
 PERGOLA_HD int short_quanta_share(int mass_quanta, float weight) {
   return std::bit_cast<int>(static_cast<float>(mass_quanta) * weight + 0x1.8p23f) - std::bit_cast<int>(0x1.8p23f);

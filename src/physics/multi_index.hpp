@@ -1,9 +1,10 @@
 #pragma once
+/// The terms of Cartesian expansions (physics/expansion.inl): multi-indices and the order of terms.
 
 namespace pergola::physics {
 
-/// Exponents of a monomial x^i y^j z^k, and of a partial derivative. Terms of an expansion stand in the order 1, x, y,
-/// z, xx, xy, xz, yy, yz, zz, xxx, …
+/// Exponents of a monomial x^i y^j z^k, and of a partial derivative. The order of terms is 1, x, y, z, xx, xy, xz, yy,
+/// yz, zz, xxx, …
 struct MultiIndex {
   int i, j, k;
   constexpr int order() const { return i + j + k; }
@@ -36,7 +37,7 @@ struct Factor {
   int axis;      // 0: x, 1: y, 2: z
   int exponent;  // of that axis in the term
   int lower;     // the term with the exponent less one
-  int lowest;    // … less two; −1 when there is none
+  int lowest;    // … less two; −1 if there is none
 };
 constexpr Factor factor_of(int term) {
   const MultiIndex m = index_of(term);

@@ -3,11 +3,10 @@
 // numbers. It uses mul_add(a, b, c) = a b + c and what physics/number.hpp declares of the number type R, and
 // negative_mul_add(a, b, c) = c − a b of packs.
 //
-// The short-range force of TreePM is a law less the long-range one (physics/split.inl): for cells it enters through the
-// radial derivatives in physics/expansion.inl, and a radius beyond which nothing acts through the opening test, next to
-// the one within which only pairs act (nearest_apart in physics/opening.inl).
+// The short-range force of TreePM is a law less the long-range one (physics/split.inl). For cells it enters through the
+// radial derivatives in physics/expansion.inl, its cut-off radius through the opening test (nearest_apart there).
 
-/// What is summed over the sources of one target (or of one pack of targets).
+/// Sums over the sources of one target (or of one pack of targets).
 template <class R>
 struct PairSum {
   R ax, ay, az;
@@ -44,7 +43,7 @@ PERGOLA_HD_INLINE void add_pair(const Vec3<R>& d, const Vec3<R>& w, R mass, R in
   }
 }
 
-/// Two thirds of m / r³ from what add_two_thirds_of_pair() knows.
+/// Two thirds of m / r³; see add_two_thirds_of_pair().
 template <class R>
 PERGOLA_HD_INLINE R two_thirds_of_attraction(R mass, R square, R y, R five_thirds) {
   const R y2 = y * y;
@@ -54,9 +53,8 @@ PERGOLA_HD_INLINE R two_thirds_of_attraction(R mass, R square, R y, R five_third
 /// Adds two thirds of acceleration and potential of one source, from y = (1 ± 2^-14) / r in place of 1/r. With s = r²
 /// y², where s is close to 1,
 ///   1/r³ = y³ s^(−3/2) ≈ 3/2 y³ (5/3 − s)    and    m / r = r² (m / r³);
-/// what is left out is 15/8 (1 − s)², below 2^-25. `five_thirds` is 5/3 as a number of type R: the sums are to be
-/// multiplied by 1/(five_thirds − 1). For fp32 with a rough reciprocal root this takes two operations less than
-/// refining y first.
+/// the error is 15/8 (1 − s)², below 2^-25. `five_thirds` is 5/3 as a number of type R: the sums must be multiplied by
+/// 1/(five_thirds − 1). For fp32 with a rough reciprocal root this takes two operations less than refining y first.
 template <bool with_potential, class R>
 PERGOLA_HD_INLINE void add_two_thirds_of_pair(const Vec3<R>& d, R mass, R square, R y, R five_thirds, PairSum<R>& sum) {
   const R m_r3 = two_thirds_of_attraction(mass, square, y, five_thirds);
@@ -78,13 +76,13 @@ PERGOLA_HD_INLINE void add_pair_potential(R mass, R inverse_r, R& pot) {
   pot = pot - mass * inverse_r;
 }
 
-/// The spline kernel: the law of a mass spread over a sphere of radius h as the cubic spline of SPH (Springel, Yoshida
-/// & White 2001, New Astron. 6, 79, eqs. 71 and A1; Springel 2005, MNRAS 364, 1105, eq. 4). With u = r/h:
+/// The spline kernel: the law of a mass with the density of SPH's cubic spline in a sphere of radius h (Springel,
+/// Yoshida & White 2001, New Astron. 6, 79, eqs. 71 and A1; Springel 2005, MNRAS 364, 1105, eq. 4). With u = r/h:
 ///   u < 1/2   in units of h, p(u) and g(u) are the papers' polynomials: potential −m p/h, acceleration m g d/h³
 ///   u ≥ 1/2   with s = 1 − u, or 0 beyond u = 1, it is Newton's law of the mass within r, m (1 − s⁴ (16 − 128/5 s +
 ///             32/3 s²)), and the potential is −m/r (1 − s⁵ (16/5 − 32/15 s)): the papers' polynomials once more, but
 ///             these are exact beyond h, and lose no digits near it.
-/// Everything is given in powers of `scale`, which is 1/h or 1/r: what inverse_r is in add_pair().
+/// All is in powers of `scale`, 1/h or 1/r, the counterpart of inverse_r in add_pair().
 template <class R>
 struct SplineDistance {
   R scale, u, u2, s, s4;
@@ -159,3 +157,137 @@ template <class R>
 PERGOLA_HD_INLINE void add_spline_potential(R mass, R square, R inverse_h, R& pot) {
   pot = pot - spline_depth(mass, square, inverse_h);
 }
+
+// The laws as types. Loops take a law as a template argument; all its members are static. A law turns a softening
+// length into its own `number`:
+//   few_operations            whether a pair takes so few operations that separate loops for one softening length, and
+//                             for accelerations without potentials, are worthwhile
+//   support                   beyond this number of softening lengths the law is Newton's, and within it has no
+//                             expansion about a centre; 0: it has one everywhere, with the larger ε of two cells
+//   softening_number(ε²)      the number of a length; is_unsoftened(number): whether it is that of no softening
+//   joint(a, b)               the number of a pair from those of its particles
+//   start(d, number)          prepares the distance: loops start several pairs before they end the first
+//   leave_out(zero, distance, mass)   removes a particle's pair with itself, in which lanes zero(value) is 0
+//   add<with_jerk, with_potential>(d, w, mass, distance, number, sum)     adds the pair
+//   add_potential(mass, distance, number, potential)                      its potential only
+//   attraction(mass, distance, number)            acceleration = attraction d, and
+//   depth(mass, distance, number, attraction)     potential = −depth; TreePM subtracts its long range from both
+//   Rough                     the law for sums of fp32 with a rough 1/√ (AVX-512: rough_rsqrt); its sums must be
+//                             multiplied by its `factor`. The law itself if there is nothing to gain
+
+/// PlummerLaw from a 1/√ that is good to 2^-14.
+struct RoughPlummerLaw {
+  static constexpr float five_thirds = 5.0f / 3.0f;
+  static constexpr double factor = 1.0 / (static_cast<double>(five_thirds) - 1.0);
+  template <class R>
+  struct Distance {
+    R square, inverse;
+  };
+  template <class R>
+  static PERGOLA_HD_INLINE R joint(R a, R b) {
+    return larger(a, b);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE Distance<R> start(const Vec3<R>& d, R epsilon_squared) {
+    const R square = softened_square(d, epsilon_squared);
+    return {square, rough_rsqrt(square)};
+  }
+  template <class R, class Zero>
+  static PERGOLA_HD_INLINE void leave_out(const Zero& zero, Distance<R>& distance, R&) {
+    distance = {zero(distance.square), zero(distance.inverse)};
+  }
+  template <bool with_jerk, bool with_potential, class R>
+  static PERGOLA_HD_INLINE void add(const Vec3<R>& d, const Vec3<R>&, R mass, const Distance<R>& at, R,
+                                    PairSum<R>& sum) {
+    static_assert(!with_jerk);
+    add_two_thirds_of_pair<with_potential>(d, mass, at.square, at.inverse, number<R>(five_thirds), sum);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R attraction(R mass, const Distance<R>& at, R) {
+    return two_thirds_of_attraction(mass, at.square, at.inverse, number<R>(five_thirds));
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R depth(R, const Distance<R>& at, R, R attraction) {
+    return at.square * attraction;
+  }
+};
+
+/// Plummer's sphere: 1/√(r² + ε²), the larger ε of a pair. Its number is ε².
+struct PlummerLaw {
+  using Rough = RoughPlummerLaw;
+  static constexpr bool few_operations = true;
+  static constexpr double factor = 1, support = 0;
+  static PERGOLA_HD_INLINE double softening_number(double epsilon_squared) {
+    return physics::softening_number(SofteningKernel::plummer, epsilon_squared);
+  }
+  static PERGOLA_HD_INLINE bool is_unsoftened(double number) { return number == 0; }
+  template <class R>
+  static PERGOLA_HD_INLINE R joint(R a, R b) {
+    return larger(a, b);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R start(const Vec3<R>& d, R epsilon_squared) {
+    return rsqrt(softened_square(d, epsilon_squared));
+  }
+  template <class R, class Zero>
+  static PERGOLA_HD_INLINE void leave_out(const Zero& zero, R& inverse_r, R&) {
+    inverse_r = zero(inverse_r);
+  }
+  template <bool with_jerk, bool with_potential, class R>
+  static PERGOLA_HD_INLINE void add(const Vec3<R>& d, const Vec3<R>& w, R mass, R inverse_r, R, PairSum<R>& sum) {
+    add_pair<with_jerk, with_potential>(d, w, mass, inverse_r, sum);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE void add_potential(R mass, R inverse_r, R, R& potential) {
+    add_pair_potential(mass, inverse_r, potential);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R attraction(R mass, R inverse_r, R) {
+    return pair_attraction(mass, inverse_r);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R depth(R mass, R inverse_r, R, R) {
+    return mass * inverse_r;
+  }
+};
+
+/// The cubic spline of GADGET, Newton's law from h = 2.8 ε on, the larger h of a pair. Its number is 1/h.
+struct SplineLaw {
+  using Rough = SplineLaw;
+  static constexpr bool few_operations = false;
+  static constexpr double factor = 1, support = physics::spline_support;
+  static PERGOLA_HD_INLINE double softening_number(double epsilon_squared) {
+    return physics::softening_number(SofteningKernel::spline, epsilon_squared);
+  }
+  static PERGOLA_HD_INLINE bool is_unsoftened(double number) { return std::isinf(number); }
+  template <class R>
+  static PERGOLA_HD_INLINE R joint(R a, R b) {
+    return smaller(a, b);
+  }
+  /// r².
+  template <class R>
+  static PERGOLA_HD_INLINE R start(const Vec3<R>& d, R) {
+    return softened_square(d, number<R>(0));
+  }
+  template <class R, class Zero>
+  static PERGOLA_HD_INLINE void leave_out(const Zero& zero, R&, R& mass) {
+    mass = zero(mass);
+  }
+  template <bool with_jerk, bool with_potential, class R>
+  static PERGOLA_HD_INLINE void add(const Vec3<R>& d, const Vec3<R>& w, R mass, R square, R inverse_h,
+                                    PairSum<R>& sum) {
+    add_spline_pair<with_jerk, with_potential>(d, w, mass, square, inverse_h, sum);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE void add_potential(R mass, R square, R inverse_h, R& potential) {
+    add_spline_potential(mass, square, inverse_h, potential);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R attraction(R mass, R square, R inverse_h) {
+    return spline_attraction(mass, square, inverse_h);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R depth(R mass, R square, R inverse_h, R) {
+    return spline_depth(mass, square, inverse_h);
+  }
+};

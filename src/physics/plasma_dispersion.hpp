@@ -1,9 +1,13 @@
 #pragma once
+/// Linear theory of plasma waves: the dispersion function, Langmuir, beam and Bernstein waves, and Maxwell's
+/// distribution. Particles on a grid are smoothed: `shape_squared` is the factor s² of their response
+/// (grid_shape_squared).
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -49,8 +53,7 @@ inline std::complex<double> dispersion_response(std::complex<double> zeta) {
   return -u * (1.0 + 3.0 * u * (1.0 + 5.0 * u * (1.0 + 7.0 * u * (1.0 + 9.0 * u))));
 }
 
-/// A kind of particles with a Maxwellian distribution in the direction of a wave. One system of
-/// units for frequencies and speeds.
+/// A species with a Maxwellian distribution along a wave. Frequencies and speeds are in one system of units.
 struct WaveSpecies {
   double plasma_frequency_squared = 1;  // q² n/(ε₀ m)
   double thermal_speed = 0;             // √(T/m); 0: cold
@@ -72,7 +75,7 @@ inline std::complex<double> dielectric(std::complex<double> omega, double k, con
   return 1.0 + shape_squared * sum;
 }
 
-/// A root ω of the dielectric function near `guess`, by the secant method; NaN when there is none to be found.
+/// A root ω of the dielectric function near `guess`, by the secant method; NaN if none is found.
 inline std::complex<double> dielectric_root(std::complex<double> guess, double k,
                                             const std::vector<WaveSpecies>& species, double shape_squared = 1) {
   std::complex<double> before = guess * 1.0001 + std::complex<double>{0, 1e-6}, at = guess;
@@ -138,7 +141,7 @@ inline std::vector<std::complex<double>> polynomial_roots(const std::vector<std:
 }
 
 /// The fastest growing wave of cold beams at wave number k: of the roots of 1 = s² Σ ω_b²/(ω − k u_b)² the one with the
-/// largest imaginary part (Buneman 1959; Birdsall & Langdon 1985, chapter 5). Thermal speeds are not looked at.
+/// largest imaginary part (Buneman 1959; Birdsall & Langdon 1985, chapter 5). Thermal speeds are ignored.
 inline std::complex<double> cold_beam_root(double k, const std::vector<WaveSpecies>& beams, double shape_squared = 1) {
   using Polynomial = std::vector<std::complex<double>>;
   const auto times_squared = [](const Polynomial& p, double root) {
@@ -177,4 +180,70 @@ inline double thermal_mode_energy(double k_debye, double shape_squared = 1) {
   return shape_squared > 0 ? 0.5 / (1 + k_debye * k_debye / shape_squared) : 0;
 }
 
+/// exp(−x) I_n(x) for n = 0 … orders − 1: Miller's backward recurrence, normalised by exp(x) = I_0 + 2 Σ I_n.
+/// Abramowitz & Stegun 1964, 9.6.26 and 9.6.37.
+inline std::vector<double> scaled_bessel_i(double x, int orders) {
+  std::vector<double> values(static_cast<std::size_t>(orders), 0.0);
+  if (x == 0) {
+    if (orders > 0) values[0] = 1;
+    return values;
+  }
+  const int start = std::max(orders, static_cast<int>(2 * x)) + 40 + static_cast<int>(6 * std::sqrt(x));
+  double above = 0, at = 1e-250, sum = 0;
+  for (int n = start; n >= 0; --n) {
+    if (n < orders) values[static_cast<std::size_t>(n)] = at;
+    sum += n == 0 ? at : 2 * at;
+    const double below = above + 2 * n / x * at;
+    above = at;
+    at = below;
+    if (sum > 1e250) {
+      for (double* value : {&above, &at, &sum}) *value *= 1e-250;
+      for (double& value : values) value *= 1e-250;
+    }
+  }
+  for (double& value : values) value /= sum;
+  return values;
+}
+
+/// The electron Bernstein wave between the harmonics `harmonic` and `harmonic` + 1 of the cyclotron frequency, at wave
+/// number k across the magnetic field: the root of 1 = s² 2/(k λ_D)² Σ_n exp(−b) I_n(b) n² ω_c²/(ω² − n² ω_c²) with
+/// b = (k v/ω_c)², λ_D = v/ω_p. Bernstein 1958, Phys. Rev. 109, 10. Frequencies and speeds are in one system of units.
+inline double bernstein_frequency(int harmonic, double k, double thermal_speed, double cyclotron_frequency,
+                                  double plasma_frequency = 1, double shape_squared = 1) {
+  const double larmor = k * thermal_speed / cyclotron_frequency, b = larmor * larmor;
+  const double debye = k * thermal_speed / plasma_frequency;
+  const int orders = harmonic + 30 + static_cast<int>(3 * larmor + b);
+  const std::vector<double> bessel = scaled_bessel_i(b, orders);
+  // Falls from +∞ to −∞ between two harmonics.
+  const auto excess = [&](double ratio) {
+    double sum = 0;
+    for (int n = orders - 1; n > 0; --n) sum += bessel[static_cast<std::size_t>(n)] * n * n / (ratio * ratio - n * n);
+    return 2 * shape_squared / (debye * debye) * sum - 1;
+  };
+  double low = harmonic, high = harmonic + 1;
+  for (int step = 0; step < 200 && high - low > 4 * std::numeric_limits<double>::epsilon() * high; ++step) {
+    const double middle = 0.5 * (low + high);
+    (excess(middle) > 0 ? low : high) = middle;
+  }
+  return 0.5 * (low + high) * cyclotron_frequency;
+}
+
 }  // namespace pergola
+
+namespace pergola::physics {
+
+/// Maxwell's distribution of one component of the velocity, per unit of velocity:
+/// exp(−(v − u)²/(2 σ²))/(σ √(2π)), with the drift u and the thermal speed σ.
+template <class Real>
+Real maxwellian(Real v, Real drift, Real thermal) {
+  const Real s = (v - drift) / thermal;
+  return std::exp(-s * s / 2) / (thermal * std::sqrt(2 * std::numbers::pi_v<Real>));
+}
+
+/// k_B T = m σ² of one component of the velocity with the variance σ².
+template <class Real>
+Real kinetic_temperature(Real mass, Real variance) {
+  return mass * variance;
+}
+
+}  // namespace pergola::physics

@@ -1,4 +1,5 @@
 #pragma once
+/// The push of plasma particles: places in whole grains of a cell, charge in whole units, tiles, and Boris' rotation.
 #include <cmath>
 #include <cstdint>
 
@@ -47,8 +48,8 @@ PERGOLA_HD AxisWeights<points, Real> axis_cloud(typename PlasmaCounts<Real>::Pla
   return cloud;
 }
 
-/// The units of charge that a grid point gets, for the product of the weights along the axes. The last point of a cloud
-/// gets what the others leave of 2^charge_bits, which may be some units below zero.
+/// A grid point's units of charge, for the product of the weights along the axes. The last point of a cloud gets the
+/// rest of 2^charge_bits, which may be some units below zero.
 PERGOLA_HD std::int32_t charge_share(float weight) {
   return short_quanta_share(1 << PlasmaCounts<float>::charge_bits, weight);
 }
@@ -72,14 +73,14 @@ BorisFactors<Real> boris_factors(double charge_per_mass, const Vec3<double>& mag
 }
 
 /// Grains that a particle with velocity v moves, for drift = time · place_grains; v · drift is rounded in Real first.
-/// Beyond ±2⁶², and for what is not a number, the result means nothing.
+/// Beyond ±2⁶², or if v is not a number, the result is meaningless.
 template <class Real>
 PERGOLA_HD std::int64_t displacement(Real v, Real drift) {
   const Real moved = std::rint(v * drift);
   return static_cast<std::int64_t>(std::fabs(moved) < Real(0x1p62) ? moved : Real(0));
 }
 
-/// One axis of a box that is cut into tiles of `width` cells, the last one of what is left.
+/// One axis of a box that is cut into tiles of `width` cells; the last tile has the rest.
 struct TileAxis {
   int cells = 1, width = 1;
 
@@ -88,8 +89,8 @@ struct TileAxis {
   PERGOLA_HD int cells_of(int tile) const { return tile * width + width <= cells ? width : cells - tile * width; }
 };
 
-/// The tile of a place that may have left its own, by any distance, in the periodic box; both are replaced. `place` is
-/// relative to the corner of `tile`, before and after. Whole numbers: nothing can round onto the upper edge.
+/// Finds the tile of a place that may be any distance outside its own, in the periodic box, and replaces both. `place`
+/// is relative to the corner of `tile`, before and after. Whole numbers cannot round onto the upper edge.
 template <class Real>
 PERGOLA_HD void settle(const TileAxis& axis, int& tile, std::int64_t& place) {
   constexpr int bits = PlasmaCounts<Real>::place_bits;

@@ -28,15 +28,15 @@ PERGOLA_HD_INLINE N interpolate(const N (*weight)[points], const N* value) {
     return in_layer[0];
 }
 
-/// What one push of a species needs, as numbers of type N: (q/m) Δt, half of it, and the vectors t and s of the
-/// rotation about the magnetic field.
+/// The factors of one push of a species: (q/m) Δt, half of it, and the vectors t and s of the rotation about the
+/// magnetic field.
 template <class N>
 struct BorisFactors {
   N kick, half_kick;
   Vec3<N> t, s;
 };
 
-/// v × t added to v: the z components are left alone where two velocities are kept and t is along z.
+/// to + v × t. With two velocities t is along z, and the z components stay.
 template <int velocities, class N>
 PERGOLA_HD_INLINE Vec3<N> add_cross(const Vec3<N>& to, const Vec3<N>& v, const Vec3<N>& t) {
   if constexpr (velocities == 2)
@@ -55,8 +55,8 @@ PERGOLA_HD_INLINE Vec3<N> electric_kick(const Vec3<N>& v, const Vec3<N>& electri
 }
 
 /// dv/dt = (q/m) (E + v × B) over the length of time of the factors: half of the electric kick, rotation, the other
-/// half. Boris 1970; Birdsall & Langdon 1985, section 4-4. Without a magnetic field the two halves are one. Components
-/// of v that are not kept are returned as they came.
+/// half. Boris 1970; Birdsall & Langdon 1985, section 4-4. Without a magnetic field the two halves are one. Absent
+/// components of v are returned unchanged.
 template <int dimensions, int velocities, bool magnetised, class N>
 PERGOLA_HD_INLINE Vec3<N> boris_push(const Vec3<N>& v, const Vec3<N>& electric, const BorisFactors<N>& factors) {
   if constexpr (!magnetised) {

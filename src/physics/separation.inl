@@ -1,12 +1,11 @@
-// The separation of a pair. No include guard, as physics/pair.inl. In a box with images it is
-// particles/box.hpp's.
+// The separation of a pair. No include guard, as physics/pair.inl. In a box with images it is particles/box.hpp's.
 
-/// Where b is as seen from a.
+/// b − a.
 template <class R>
 PERGOLA_HD_INLINE Vec3<R> separation(const Vec3<R>& a, const Vec3<R>& b) {
   return {b.x - a.x, b.y - a.y, b.z - a.z};
 }
-/// The same of positions that are kept as two numbers each, the second being what the first leaves over.
+/// The same for positions of two numbers each, the second being the rounding error of the first.
 template <class R>
 PERGOLA_HD_INLINE Vec3<R> separation(const Vec3<R>& a, const Vec3<R>& a_rest, const Vec3<R>& b, const Vec3<R>& b_rest) {
   const Vec3<R> d = separation(a, b);

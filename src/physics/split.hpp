@@ -1,8 +1,10 @@
 #pragma once
+/// The split of gravity into a long range, which a mesh carries, and a short range, which pairs and cells carry.
 #include <cmath>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "physics/numerics.hpp"
 #include "physics/pair.hpp"
 
 namespace pergola {
@@ -12,8 +14,8 @@ namespace pergola {
 template <class T>
 inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
 
-/// Terms that do where α r_c is below the number beside them: they err by less than 3e-5 of Newton's law, where the
-/// cut-off leaves more than 1e-4 of it out.
+/// Fewer terms that suffice for α r_c below the reach beside them: their error is below 3e-5 of Newton's law, where the
+/// cut-off omits more than 1e-4 of it.
 template <class T>
 inline constexpr int few_split_terms = sizeof(T) == 4 ? 11 : 25;
 template <class T>
@@ -24,9 +26,9 @@ inline constexpr double few_split_terms_reach = 3.25, fewest_split_terms_reach =
 template <class T>
 inline constexpr int near_split_terms = sizeof(T) == 4 ? 8 : 14;
 
-/// The long-range law of the split below within a cut-off radius as polynomials in z = 2 (r/r_c)² − 1: smooth functions
-/// of r², which need neither roots nor exponentials. Expansions have polynomials of their own, for they go farther;
-/// their r² has the ε² of the long-range law in it. Lengths in any unit.
+/// The long-range law of the split below within a cut-off radius, as polynomials in z = 2 (r/r_c)² − 1: smooth
+/// functions of r², without roots and exponentials. Expansions reach farther and have polynomials of their own; their
+/// r² includes the ε² of the long-range law. Lengths in any unit.
 template <class T>
 struct SplitLaw {
   T cut_off2 = 0;                      // r_c²
@@ -48,17 +50,17 @@ struct SplitLaw {
 
 namespace physics {
 
-/// Expansions of the short-range law hold up to so many cut-off radii: the far side of a cell may lie beyond it.
+/// Expansions of the short-range law hold up to this number of cut-off radii: the far side of a cell may lie beyond
+/// one.
 inline constexpr double expansion_reach = 1.5;
 
 // The Gaussian split of gravity into a long range, which a mesh carries, and a short range (Hockney & Eastwood 1988,
 // chapter 8; Bagla 2002; Springel 2005, section 2.2). The long-range law of a unit mass is that of a Gaussian cloud,
 //   potential −erf(α r) / r,  α = 1 / (2 r_s),    Green factor −4π/k² exp(−k² r_s²),
-// and the short-range law is the softened law less that, whatever the softening. Plummer's softening has no end: its
-// long range is −erf(α s) / s, s² = r² + ε², so that the short range, erfc(α s) / s, ends as without it
-// (physics/softened_split.hpp).
+// and the short-range law is the softened law less that, for any softening. Plummer's softening has no end: its long
+// range is −erf(α s) / s, s² = r² + ε², so that the short range, erfc(α s) / s, ends as without it (below).
 
-/// What the Green factor of ∇²φ = 4πG ρ is multiplied by; the same as gaussian_window(k, split_smoothing(r_s)).
+/// The factor of the Green factor of ∇²φ = 4πG ρ; the same as gaussian_window(k, split_smoothing(r_s)).
 inline double split_window(double k, double split) { return std::exp(-k * k * split * split); }
 /// The dispersion a of the cloud: exp(−k² r_s²) = exp(−(k a)²/2).
 inline double split_smoothing(double split) { return std::sqrt(2.0) * split; }
@@ -86,10 +88,9 @@ inline double split_mean_potential(double split, double volume) {
   return 4 * 3.14159265358979323846 * split * split / volume;
 }
 
-/// Coefficients of 1, z, z², … of the polynomial with `terms` of them, the others 0, that agrees with f(t) in as many
-/// places on 0 ≤ t ≤ `last`, z = 2t/last − 1: in the nodes of Chebyshev's polynomials T_n(z), which makes its errors
-/// alike everywhere, or for `far` in those of V_n(z) = T_2n+1(u)/u, z = 2u² − 1, which makes them alike after
-/// multiplication with √t.
+/// Coefficients of 1, z, z², … of the polynomial of `terms` terms (the others 0) that agrees with f(t) in as many nodes
+/// on 0 ≤ t ≤ `last`, z = 2t/last − 1. Nodes are those of Chebyshev's T_n(z), for uniform errors, or with `far` those
+/// of V_n(z) = T_2n+1(u)/u, z = 2u² − 1, for errors that are uniform after multiplication with √t.
 template <bool far, class T, int n, class Function>
 void fit_split_polynomial(double last, const Function& f, T (&coefficient)[n], int terms = n) {
   constexpr double pi = 3.14159265358979323846;
@@ -151,6 +152,44 @@ SplitLaw<T> make_split_law(double split, double cut_off, int order, double softe
       last, [&](double t) { return strength * boys(0, t + more); }, law.depth, law.terms);
   fit_expansion_law(alpha, std::sqrt(far * far + softening * softening), order, law);
   return law;
+}
+
+// The split of Plummer's law, 1/s with s² = r² + ε². As 1/s = 2/√π ∫₀^∞ exp(−u² s²) du, the part up to u = α is the
+// long range, erf(α s)/s. The short range is erfc(α s)/s, which ends as fast as without softening. With the long range
+// of Newton's law the short range would keep 3/2 (ε/r)² of the force at any distance.
+
+/// The longest ε in units of r_s with an error of softened_split_factor() of 1e-4; the error grows as the sixth power.
+inline constexpr double longest_split_softening = 0.5;
+
+/// The factor of the Green factor of the unsoftened long range, −4π/k² e^{−x}, x = k² r_s², for an ε with
+/// q = (ε / 2r_s)²: x e^x ∫₁^∞ exp(−x v − q/v) dv = 1 − q h + q²/2 x (1 − h) − …, where h = x e^x E₁(x) is fitted to
+/// 1.4e-4. x > 0.
+template <class R>
+PERGOLA_HD R softened_split_factor(R x, R q) {
+  const R w = x / (1 + x);
+  const R logarithm = x * std::log(1 + R(0.561459484) / x);
+  const R rest = std::fma(std::fma(std::fma(R(0.295762612), w, R(-0.652695481)), w, R(0.745576983)), w, R(-0.47261076));
+  const R h = std::fma(logarithm, std::fma(R(0.930362003), w, R(1)), w * w * rest);
+  return std::fma(-q, std::fma(R(-0.5) * q * x, 1 - h, h), R(1));
+}
+
+/// The same for waves on a mesh, by k² in some unit.
+template <class R>
+struct SoftenedSplit {
+  R per_square = 0, q = 0;  // x = k² per_square; q = 0: no softening
+  PERGOLA_HD R factor(R k2) const { return q > 0 ? softened_split_factor(k2 * per_square, q) : R(1); }
+};
+
+/// ∫ erf(α r)/r − erf(α s)/s over a box about its centre, divided by its volume: the increase of the mean potential of
+/// a unit mass, without G, if its nearest image is softened.
+inline double softened_mean_potential(double split, double softening, const Vec3<double>& side) {
+  if (!(softening > 0)) return 0;
+  constexpr double pi = 3.14159265358979323846;
+  const auto wave = [&](double u) {
+    const auto part = [&](double length) { return std::sqrt(pi) / (u * length) * std::erf(0.5 * u * length); };
+    return -std::expm1(-u * u * softening * softening) * part(side.x) * part(side.y) * part(side.z);
+  };
+  return 2 / std::sqrt(pi) * integrate(wave, 0, 1 / (2 * split), 1e-9);
 }
 
 #include "physics/split.inl"

@@ -10,13 +10,13 @@ PERGOLA_HD_INLINE R first_split_terms(const T (&coefficient)[n], R z) {
   return sum;
 }
 
-/// Of all terms.
+/// With all terms.
 template <int n, class R, class T>
 PERGOLA_HD_INLINE R split_polynomial(const T (&coefficient)[n], R z) {
   return first_split_terms<n>(coefficient, z);
 }
 
-/// Where a squared distance stands in the polynomials.
+/// The argument z of the polynomials for a squared distance.
 template <class R, class T>
 PERGOLA_HD_INLINE R split_place(const SplitLaw<T>& law, R square) {
   return mul_add(square, number<R>(law.per_square), number<R>(-1));
@@ -24,7 +24,7 @@ PERGOLA_HD_INLINE R split_place(const SplitLaw<T>& law, R square) {
 
 /// Radial derivatives g_l = ((1/r) d/dr)^l of the short-range law 1/√(r² + ε²) − erf(α r)/r, for r up to
 /// expansion_reach cut-off radii and ε below 1/α, with lengths in units of s = √(r² + ε²). unsoftened = r², s2 = s²,
-/// inverse = 1/s. Where the long-range law is softened itself, its own √(r² + ε²) stands for its r, here and below.
+/// inverse = 1/s. If the long-range law is softened itself, its own √(r² + ε²) replaces its r, here and below.
 /// Both forms lose no digits where they are used:
 ///   α r < 1  (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(t)), t = α²r², with Boys' functions F_l
 ///            from F_order by
@@ -61,7 +61,7 @@ PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R 
   }
 }
 
-/// The long-range law at a squared distance, from polynomials of so many terms: acceleration = attraction d, potential
+/// The long-range law at a squared distance, from polynomials of `terms` terms: acceleration = attraction d, potential
 /// = −depth of a unit mass.
 template <int terms, class R, class T>
 struct LongRangePair {
@@ -71,9 +71,9 @@ struct LongRangePair {
   PERGOLA_HD_INLINE R depth() const { return first_split_terms<terms>(law.depth, z); }
 };
 
-/// A law of physics/pair_laws.inl less the long-range law, nothing beyond the cut-off radius. d, distance, softening:
-/// as for Law::add(); square = d² without softening; long_range: a LongRangePair, or what has its members. A particle
-/// and itself are left out by a mass of 0, beside Law::leave_out().
+/// A law of physics/pair.inl less the long-range law, nothing beyond the cut-off radius. d, distance, softening:
+/// as for Law::add(); square = d² without softening; long_range: a LongRangePair, or a type with its members. A mass of
+/// 0 removes a particle's pair with itself, beside Law::leave_out().
 template <class Law, bool with_potential, class R, class T, class LongRange, class Distance>
 PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R>& d, R mass, R square,
                                             const LongRange& long_range, const Distance& distance, R softening,
@@ -92,7 +92,7 @@ PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R
   }
 }
 
-/// The same with polynomials of so many terms: those of the law, or more of them.
+/// The same with polynomials of `terms` terms: at least those of the law.
 template <class Law, bool with_potential, int terms, class R, class T, class Distance>
 PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R>& d, R mass, R square,
                                             const Distance& distance, R softening, PairSum<R>& sum) {

@@ -6,8 +6,7 @@
 
 namespace pergola::physics {
 
-// Light along a ray through smoothed particles that shine and absorb; for a loop over rays or over particles, on a CPU
-// or a GPU.
+// Light along a ray through smoothed particles that emit and absorb.
 
 /// Mass per area along a ray that passes the centre of a particle of unit mass at the distance b, with
 /// `inverse_length2` = 1/h²: 3/(π h²) (1 − b²/h²)², the column of a density ∝ (1 − r²/h²)^{3/2}.
@@ -24,9 +23,9 @@ PERGOLA_HD R distance2_from_ray(const Vec3<R>& point, const Vec3<R>& direction) 
   return dot(off, off);
 }
 
-/// Light behind a layer that lets `passing` = exp(−τ) through and shines with `source` where it is opaque: the solution
-/// of dI/dτ = S − I. Chandrasekhar 1950, "Radiative transfer", section 7; for particles Dolag et al. 2008, New J. Phys.
-/// 10, 125006, eq. 5.
+/// Light behind a layer that transmits `passing` = exp(−τ) and emits `source` if opaque: the solution of dI/dτ = S − I.
+/// Chandrasekhar 1950, "Radiative transfer", section 7; for particles Dolag et al. 2008, New J. Phys. 10, 125006,
+/// eq. 5.
 template <class R>
 PERGOLA_HD R light_through(R light, R source, R passing) {
   return source + (light - source) * passing;

@@ -9,7 +9,7 @@ namespace pergola::plasma {
 
 namespace {
 
-/// Rows of the patches along an axis that belong to each of its grid points: the tile and the row.
+/// For each grid point of an axis, the patch rows that lie on it: tile and row.
 using PatchRows = std::vector<std::vector<std::array<int, 2>>>;
 PatchRows patch_rows(const physics::TileAxis& axis, int before, int beyond) {
   PatchRows rows(static_cast<std::size_t>(axis.cells));
@@ -21,7 +21,7 @@ PatchRows patch_rows(const physics::TileAxis& axis, int before, int beyond) {
   return rows;
 }
 
-/// Those of a slab along its axis, for its layers and those around.
+/// The same along the axis of a slab, for its layers and those around.
 PatchRows slab_rows(const physics::TileAxis& axis, const TileSlab& slab) {
   PatchRows rows(static_cast<std::size_t>(slab.below + slab.count + slab.above));
   const int first = slab.first / axis.width, tiles = slab.tiles / slab.tiles_in_row;

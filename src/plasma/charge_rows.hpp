@@ -1,25 +1,29 @@
 #pragma once
-// The charge that tiles have counted, with the grid points around them, added up to a density on the grid.
+/// The charge that tiles have counted, added up to a density on the grid (CPU).
+///
+/// Each tile counts charge in whole units on its own patch: its grid points and those around that its clouds touch.
+/// ChargeRows adds the patches up row by row, in parallel over rows; ChargeAround exchanges the counts in layers beyond
+/// a rank's slab. Sums of whole units do not depend on the order, on threads or on ranks.
 #include <functional>
 #include <vector>
 
 #include "mesh/grid.hpp"
-#include "plasma/tile_slab.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola::plasma {
 
 class ChargeRows {
  public:
-  /// `points` that a cloud touches along an axis. Of a slab with layers around it the rows are those of its first layer
-  /// below, and so on to the last one above; else those of the box.
+  /// `points`: grid points of a cloud along an axis. Rows are those of the box; with several ranks those of the slab,
+  /// from its first layer below to its last layer above.
   ChargeRows(const TileGrid& grid, const TileSlab& slab, int points);
 
-  /// Counts at the grid points of a row of the grid, of a species with these patches.
+  /// Counts of a species at the grid points of a row.
   using RowCounts = std::function<std::vector<std::int64_t>(std::size_t species, std::int64_t row)>;
   std::vector<std::int64_t> add_row(std::int64_t row, const std::int64_t* patches) const;
 
-  /// density = background + Σ_s factor[s] counts(s) at every grid point that the density has. Returns the sum over them
-  /// of the counts, per species, modulo 2⁶⁴.
+  /// density = background + Σ_s factor[s] counts(s) at every grid point of `density`. Returns the sum of the counts per
+  /// species, modulo 2⁶⁴.
   template <class Real>
   std::vector<std::uint64_t> add_up(int threads, const RowCounts& counts, const std::vector<double>& factor,
                                     double background, const Field<Real>& density) const;
@@ -36,16 +40,16 @@ class ChargeRows {
   std::vector<std::vector<Source>> sources_;  // per row
 };
 
-/// Charge beyond the layers of a rank, which goes to those who have them. All calls are made by all ranks together.
+/// Charge beyond the layers of a rank, which goes to the owners of those layers. All calls are collective.
 class ChargeAround {
  public:
   ChargeAround(const TileSlab& slab, std::size_t species, std::shared_ptr<Communicator> ranks);
 
-  /// Gives what a rank has counted beyond its layers: row(species, row, to) writes a row of grid points, numbered as in
+  /// Sends the counts beyond this rank's layers: row(species, row, to) writes a row of grid points, numbered as in
   /// ChargeRows.
   using WriteRow = std::function<void(std::size_t species, std::int64_t row, std::int64_t* to)>;
   void give(int threads, const WriteRow& row);
-  /// Adds what has come for a row of this rank's layers.
+  /// Adds the counts received for a row of this rank's layers.
   void add_to(std::size_t species, std::int64_t row, std::vector<std::int64_t>& counts) const;
   /// Bytes of the messages.
   std::int64_t bytes() const { return 2 * static_cast<std::int64_t>(beyond_.size() * sizeof(std::int64_t)); }
@@ -63,7 +67,7 @@ class ChargeAround {
   PlanesAround around_;
   std::vector<std::int64_t> beyond_;                // [layer][species][row][x]
   const std::int64_t* arrived_ = nullptr;           // the same
-  std::vector<std::vector<std::size_t>> arriving_;  // for each layer of this rank, among those that arrive
+  std::vector<std::vector<std::size_t>> arriving_;  // for each layer of this rank: its places among received layers
 };
 
 }  // namespace pergola::plasma

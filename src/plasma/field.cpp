@@ -6,15 +6,14 @@
 
 #include "device/buffer.hpp"
 #include "mesh/poisson.hpp"
-#include "plasma/factories.hpp"
 #include "plasma/host_field.hpp"
-#include "plasma/tile_slab.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// On the CPU, by the FFT of the mesh with k² and the Gaussian. Of several ranks each has a slab of all fields.
+/// On the CPU, by the FFT of the mesh with k² and the Gaussian. Each rank has a slab of all fields.
 template <class Real>
 class PlasmaFieldByFft final : public PlasmaField<Real> {
  public:
@@ -22,8 +21,7 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
       : device_(device),
         ranks_(std::move(ranks)),
         dimensions_(options.dimensions),
-        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
-                     : plasma::TileSlab(plasma::TileGrid(options))),
+        slab_(options, ranks_.get()),
         poisson_(make_poisson_fft<Real>(device, grid_of(options), poisson_options(options, ranks_))),
         layout_(poisson_->layout()),
         density_(device, layout_.size()),
@@ -113,10 +111,10 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
   std::unique_ptr<PoissonSolver<Real>> poisson_;
   Field<Real> layout_;
   Buffer<Real> density_;
-  mutable Buffer<Real> potential_;  // made of what the solver keeps there when it is first wanted
+  mutable Buffer<Real> potential_;  // the solver's modes; transformed when the potential is first wanted
   mutable bool has_potential_ = true;
   std::array<Buffer<Real>, 3> electric_;  // with the layers around
-  std::int64_t first_ = 0;                // where the rank's own layers begin there
+  std::int64_t first_ = 0;                // the first value of the rank's own layers
   mutable Buffer<std::byte> scratch_;     // the transform of the potential
 };
 

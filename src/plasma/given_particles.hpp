@@ -1,26 +1,42 @@
 #pragma once
-// The particles of a species that a process gives, and is given back, whoever has their tiles.
+/// The particles of one species between the host and the tiles of a plasma.
+///
+/// A process gives its particles once (load_given) and gets the same ones back, in the order of their ids
+/// (unload_given), whichever process has their tiles by then. On several processes the particles travel in pieces of
+/// fixed size, so that messages stay small. A particle's number is its place in the order of the ids, counted through
+/// all processes; tiles store that number and no id.
+/// Always: positions become whole grains of a cell when they are loaded, and are unloaded without rounding.
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "plasma/tile_load.hpp"
+#include "comm/communicator.hpp"
+#include "plasma/particles.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola::plasma {
 
+/// Which numbers each process has given: process r those from first[r] to first[r + 1].
+struct GivenRanges {
+  std::vector<std::int64_t> first;
+  std::int64_t total() const { return first.back(); }
+  int owner(std::int64_t number) const;
+};
+
 struct GivenParticles {
-  std::vector<std::uint64_t> id;  // ascending; of those that this process has given
-  Stretches stretches;            // of several processes
+  std::vector<std::uint64_t> id;  // of the particles that this process has given, ascending
+  GivenRanges ranges;             // with several processes only
   std::int64_t total = 0;         // given by all
 };
 
-/// Puts particles from the host into the tiles of their places, in place of those that were there. `ranks`: each has
-/// the tiles of its slab, and all make the call; null: all tiles are here.
+/// Replaces the particles in `tiles` by those of `from`. Throws Error(input), naming the particle, if one cannot be
+/// loaded. `ranks`: each has the tiles of its slab, and the call is collective; null: all tiles are here.
 template <class Real>
 GivenParticles load_given(const Device& device, const PlasmaOptions& options, const PlasmaSpecies& species,
                           const TileSlab& slab, Communicator* ranks, const PlasmaParticles& from,
                           std::vector<TileParticles<Real>>& tiles);
-/// The particles that this process has given. `change`, which may be null, is applied to each, by whoever has its tile.
+/// The particles that this process has given. `change` may be null; the process that has a particle's tile applies it
+/// before the particle travels, and the ids that it then sees are numbers.
 template <class Real>
 PlasmaParticles unload_given(const Device& device, const PlasmaOptions& options, const TileSlab& slab,
                              Communicator* ranks, const std::vector<TileParticles<Real>>& tiles,
@@ -32,8 +48,8 @@ struct Lost {
   std::int64_t number = 0;
   double velocity[3] = {};
 };
-/// Says which particle could not be moved; empty where there is none. With ranks a call of all, of which the first that
-/// has one speaks.
+/// The error message for a particle that could not be moved; empty if there is none. With ranks the call is collective,
+/// and the message names the particle of the first rank that has one.
 std::string name_lost(Communicator* ranks, const PlasmaOptions& options, const Lost& own,
                       const std::function<const GivenParticles&(std::size_t species)>& given);
 

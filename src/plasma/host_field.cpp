@@ -71,7 +71,7 @@ std::vector<double> gather_block(Communicator& ranks, const plasma::TileSlab& sl
                                  const FieldBlock& block) {
   const SlabPlanes planes = slab.planes(ranks);
   const std::int64_t rows = slab.rows_in_layer(), layer = rows * block.columns;
-  // What a rank has of it, in layers of the block.
+  // The part of a rank, in layers of the block.
   const auto begin = [&](int rank) { return std::clamp(planes.first(rank) - block.first_layer, 0, block.layers); };
   const auto size = [&](int rank) { return static_cast<std::size_t>(layer * (begin(rank + 1) - begin(rank))); };
 

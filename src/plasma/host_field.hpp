@@ -1,15 +1,15 @@
 #pragma once
-// Fields of a plasma on the host, for output.
+/// Fields of a plasma on the host, for output: without padding, and gathered from the slabs of ranks.
 #include <vector>
 
 #include "mesh/grid.hpp"
 #include "plasma/options.hpp"
 #include "plasma/particles.hpp"
-#include "plasma/tile_slab.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola {
 
-/// The values of a field without its padding, x fastest, from all that its memory holds.
+/// The values of a field without its padding, x fastest.
 template <class Real>
 std::vector<double> host_values(const Field<Real>& layout, const std::vector<Real>& padded) {
   std::vector<double> values;
@@ -23,7 +23,7 @@ std::vector<double> host_values(const Field<Real>& layout, const std::vector<Rea
   return values;
 }
 
-/// Values of the layers of all ranks, so many in a layer, on all ranks. A call of all ranks.
+/// Gathers the layers of all ranks on all ranks; a layer has `layer` values. Collective.
 std::vector<double> gather_layers(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
                                   std::int64_t layer);
 
@@ -32,12 +32,11 @@ struct FieldBlock {
   int first_column = 0, columns = 0;
   int first_layer = 0, layers = 0;
 };
-/// On rank 0, x fastest; empty on the others. `own`: the field in the layers of this rank. A call of all ranks.
+/// Gathers a block on rank 0, x fastest; empty on other ranks. `own`: the field in this rank's layers. Collective.
 std::vector<double> gather_block(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
                                  const FieldBlock& block);
 
-/// Velocities go on by `kick` in the field of the grid, as a push does it, in double precision. `window`: the layers
-/// that `electric` has.
+/// Kicks velocities by the field of the grid as a push does, in double precision. `window`: the layers of `electric`.
 void kick_on_host(const PlasmaOptions& options, double charge_per_mass,
                   const std::array<std::vector<double>, 3>& electric, const plasma::LayerWindow& window, double kick,
                   int threads, PlasmaParticles& particles);

@@ -9,7 +9,7 @@
 #include "device/parallel.hpp"
 #include "particles/box.hpp"
 #include "physics/green.hpp"
-#include "physics/normal_quantile.hpp"
+#include "physics/numerics.hpp"
 
 namespace pergola {
 
@@ -18,8 +18,8 @@ namespace {
 constexpr std::int64_t chunk = 4096;
 constexpr double two_pi = 2 * std::numbers::pi;
 
-/// Fractions whose multiples fill the unit interval evenly, for one and for two more axes (the golden ratio, and what
-/// takes its place in two dimensions).
+/// Fractions whose multiples fill the unit interval evenly, for one and for two more axes (the golden ratio and its
+/// counterparts in two dimensions).
 constexpr double golden = 0.6180339887498949;
 constexpr std::array<double, 2> plastic{0.7548776662466927, 0.5698402909980532};
 
@@ -40,8 +40,7 @@ double profile_value(const PlasmaProfile& profile, double side, double x) {
   return 1;
 }
 
-/// Takes evenly spread places along an axis to places with the density of a profile: the inverse of its integral, which
-/// is tabulated.
+/// Maps evenly spaced places along an axis to places with the density of a profile, by its inverse tabulated integral.
 class ProfileMap {
  public:
   ProfileMap(const PlasmaOptions& options, const PlasmaProfile& profile)
@@ -57,7 +56,7 @@ class ProfileMap {
 
   double mean() const { return integral_.empty() ? 1 : integral_.back() / bins(); }
 
-  /// For s evenly spread over [0, side).
+  /// For s uniform in [0, side).
   double place(double s) const {
     if (integral_.empty()) return s;
     const double wanted = s / side_ * integral_.back();
@@ -75,22 +74,8 @@ class ProfileMap {
   std::vector<double> integral_;  // over the first k bins; empty: uniform
 };
 
-/// The θ' with θ' + A sin(θ' + φ) = θ: phases that are evenly spread become spread as 1 + A cos(θ' + φ). |A| < 1.
-double displaced_phase(double theta, double amplitude, double phase) {
-  double low = theta - std::abs(amplitude), high = theta + std::abs(amplitude), at = theta;
-  for (int k = 0; k < 100; ++k) {
-    const double excess = at + amplitude * std::sin(at + phase) - theta;
-    (excess > 0 ? high : low) = at;
-    double next = at - excess / (1 + amplitude * std::cos(at + phase));
-    if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-    if (std::abs(next - at) <= 1e-16 * (1 + std::abs(at))) return next;
-    at = next;
-  }
-  return at;
-}
-
-/// The places of particles within a cell: a lattice where the count has factors that are nearly equal, else evenly
-/// filling sequences.
+/// The places of particles within a cell: a lattice if the count has nearly equal factors, else low-discrepancy
+/// sequences.
 class CellPattern {
  public:
   CellPattern(std::int64_t count, int dimensions) : count_(count), dimensions_(dimensions) {
@@ -143,7 +128,7 @@ struct Loader {
   std::int64_t per_cell;
   Vec3<double> wave_number;
 
-  /// Place and velocity in units of the thermal velocities, before profile, wave and drift.
+  /// Random place and velocity, in units of the thermal velocities, before profile, wave and drift.
   void draw(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     Philox random(seed, stream, static_cast<std::uint64_t>(i));
     x = {random.uniform() * options.cells[0], random.uniform() * options.cells[1], random.uniform() * options.cells[2]};
@@ -152,8 +137,8 @@ struct Loader {
     v.z = physics::normal_quantile(random.uniform());
   }
 
-  /// A row of cells along x is a Hammersley set in (x, v); the next rows have theirs turned, so that together they fill
-  /// the gaps. Denavit & Walsh 1981; Birdsall & Langdon 1985, section 16-2.
+  /// Quiet start: a row of cells along x is a Hammersley set in (x, v); further rows are shifted and fill the gaps.
+  /// Denavit & Walsh 1981; Birdsall & Langdon 1985, section 16-2.
   void arrange(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const std::int64_t cell = i / per_cell, j = i % per_cell, row = cell / options.cells[0];
     const Vec3<double> within = pattern.place(j);
@@ -176,7 +161,7 @@ struct Loader {
     const auto& wave = load.perturbation;
     if (wave.amplitude != 0 && wave.kind == PlasmaPerturbation::Kind::density) {
       const double theta = dot(wave_number, x);
-      const double moved = displaced_phase(theta, wave.amplitude, wave.phase) - theta;
+      const double moved = physics::displaced_phase(theta, wave.amplitude, wave.phase) - theta;
       x = x + (moved / dot(wave_number, wave_number)) * wave_number;
     }
     const auto& cells = options.cells;
@@ -208,15 +193,14 @@ PlasmaParticles empty_particles(const PlasmaOptions& options, std::int64_t n, st
   return p;
 }
 
-/// Particles of a species that this rank has: numbers first … first + count − 1 of all.
+/// The particles of this rank: numbers first … first + count − 1 of all.
 struct OwnPart {
   std::int64_t first = 0, count = 0, all = 0;
   Communicator* ranks = nullptr;  // null: all are here
 };
 
-/// Shifts and scales to mean 0 and variance 1 over the particles of all ranks. The sums have a fixed order: chunks of
-/// all particles, each added up by the rank that has its first one; `other(i)` gives values that this rank does not
-/// have.
+/// Shifts and scales to mean 0 and variance 1 over the particles of all ranks. The sums have a fixed order: the rank
+/// with the first particle of a chunk adds up the chunk; `other(i)` computes values of other ranks.
 template <class Other>
 void normalise(std::vector<double>& values, const OwnPart& own, int threads, const Other& other) {
   const std::int64_t n = own.all, chunks = (n + chunk - 1) / chunk;

@@ -22,9 +22,9 @@ struct PlasmaSpecies {
   double weight = 1;
 };
 
-/// A plasma in a periodic box, in the units in which it is computed: the length is a cell (cells are cubes), the time
-/// 1/ω_p with ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in
-/// e n₀, E in m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i.
+/// A plasma in a periodic box, in units of computation: the length is a cell (cells are cubes), the time 1/ω_p with
+/// ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in e n₀, E in
+/// m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i.
 struct PlasmaOptions {
   int dimensions = 2;
   std::array<int, 3> cells{1, 1, 1};  // 2D: one along z

@@ -49,7 +49,7 @@ void check_options(const PlasmaOptions& options) {
                       species.name, species.charge, species.mass, species.weight));
 }
 
-/// A number of every particle in a checkpoint.
+/// A coordinate of every particle in a checkpoint.
 struct SavedColumn {
   const char* name;
   std::vector<double> PlasmaParticles::*values;
@@ -83,8 +83,7 @@ class ParticleInCellOf final : public ParticleInCell {
         options_(options),
         clock_(device, profile),
         graph_(device),
-        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
-                     : plasma::TileSlab(plasma::TileGrid(options))),
+        slab_(options, ranks_.get()),
         field_(make_plasma_field<Real>(device, options, ranks_)) {}
 
   void start(const std::vector<PlasmaParticles>& particles) override {
@@ -96,7 +95,7 @@ class ParticleInCellOf final : public ParticleInCell {
     if (!particles_) throw Error(ErrorKind::input, "plasma: advance() before start()");
     if (behind_ != 0.5 * step) from_time_ = time(), from_steps_ = steps_;
     for (std::int64_t done = 0; done < count;) {
-      // Steps like the one before are repeated in batches; after each the particles are checked.
+      // Steps as long as the one before run in batches; after each the particles are checked.
       const bool alike = behind_ == 0.5 * step;
       const std::int64_t batch = alike ? std::min(count - done, batch_steps) : 1;
       if (alike && device_.is_cuda() && !ranks_) {
@@ -145,7 +144,7 @@ class ParticleInCellOf final : public ParticleInCell {
     if (stored || behind_ == 0) return particles_->unload(species);
     const PlasmaSpecies& kind = options_.species[species];
     const auto electric = electric_around();
-    return particles_->unload_changed(species, [&](PlasmaParticles& some) {
+    return particles_->unload(species, [&](PlasmaParticles& some) {
       kick_on_host(options_, kind.charge / kind.mass, electric, window(), behind_, device_.threads(), some);
     });
   }
@@ -159,7 +158,7 @@ class ParticleInCellOf final : public ParticleInCell {
  private:
   void load(const std::vector<PlasmaParticles>& particles);
   static constexpr std::int64_t batch_steps = 64;
-  /// A step like the one before, without the clock of the stages: it is recorded and replayed.
+  /// A step as long as the one before, without stage clocks: it is recorded and replayed.
   void launch_step(double step) {
     particles_->push(field_->electric(), {step, step});
     particles_->charge_density(field_->density());
@@ -184,7 +183,7 @@ class ParticleInCellOf final : public ParticleInCell {
   plasma::LayerWindow window() const {
     return field_->is_whole() ? plasma::LayerWindow{slab_.window.cells, 0, slab_.window.cells} : slab_.window;
   }
-  /// The field of the box, or with the layers around those of this rank.
+  /// The field of the box, or of this rank's layers with those around.
   std::array<std::vector<double>, 3> electric_around() const {
     std::array<std::vector<double>, 3> result;
     const auto electric = field_->electric();
@@ -200,7 +199,7 @@ class ParticleInCellOf final : public ParticleInCell {
     }
     return result;
   }
-  /// From what the field gives.
+  /// This rank's layers of a field that may be whole.
   std::vector<double> own_layers(std::vector<double> values) const {
     if (!ranks_ || !field_->is_whole()) return values;
     const std::int64_t layer = slab_.rows_in_layer() * options_.cells[0];
@@ -219,7 +218,7 @@ class ParticleInCellOf final : public ParticleInCell {
   std::vector<std::int64_t> counts_, own_counts_;  // of the species, on all ranks and given by this one
   std::int64_t steps_ = 0;
   double behind_ = 0;  // velocities are those of time() − behind_, half a step before
-  // When steps as long as the last began: time() does not depend on how many advance() is asked for at once.
+  // When steps as long as the last began: time() does not depend on the count in one advance().
   double from_time_ = 0;
   std::int64_t from_steps_ = 0;
 };
@@ -286,7 +285,7 @@ void ParticleInCellOf<Real>::restore(StateInput& from) {
   const Shares shares{std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), ranks_ ? ranks_->size() : 1};
   const int rank = ranks_ ? ranks_->rank() : 0;
   std::vector<PlasmaParticles> particles;
-  std::int64_t before = 0;  // of the species among all
+  std::int64_t before = 0;  // the first particle of the species among all
   const auto take = [&](const char* name, std::int64_t first, std::int64_t count, auto& to) {
     constexpr std::uint64_t bytes = 8;
     from.expect<std::uint64_t>(name, shares.total);
@@ -330,15 +329,15 @@ std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& opti
   check_options(options);
   refuse_mixed(precision);
   const bool wide = precision == Precision::double_;
-  // Density, potential, the components of the field, the transform and the Green factors, in padded rows; of several
-  // ranks messages, the columns of a slab's transposition, and the layers around its field.
+  // Density, potential, the components of the field, the transform and the Green factors, in padded rows; with several
+  // ranks also messages, columns of the transposition, and the layers around the slab.
   const std::int64_t rows = std::int64_t{options.cells[1]} * options.cells[2];
   const std::int64_t across = options.cells[static_cast<std::size_t>(options.dimensions - 1)];
   const double part = ranks > 1 ? plasma::largest_slab_share(plasma::TileGrid(options), ranks) : 1;
   const bool whole = ranks == 1 || (device.is_cuda() && plasma::has_whole_field(options));
   const auto own_rows = whole ? rows : static_cast<std::int64_t>(part * static_cast<double>(rows));
   const std::int64_t around = !whole ? (2 * static_cast<int>(options.shape) - 3) * (rows / across) : 0;
-  // On GPUs all components travel in one message, there and here.
+  // On GPUs all components travel in one message.
   const std::int64_t each = options.dimensions + (device.is_cuda() && !whole ? 2 * options.dimensions : 0);
   const std::int64_t fields = (4 + each + (ranks > 1 ? 2 : 0)) * own_rows + each * around;
   std::vector<std::int64_t> here;

@@ -5,7 +5,7 @@
 namespace pergola {
 
 /// The macro-particles of one species on the host: positions in cells, 0 ≤ x < cells, velocities in cells ω_p. z is
-/// empty in 2D and vz where two velocities are kept. The order is never identity: a particle is known by its id.
+/// empty in 2D, and vz if two velocities are kept. A particle is identified by its id, never by its place.
 struct PlasmaParticles {
   std::vector<std::uint64_t> id;
   std::vector<double> x, y, z;
@@ -13,5 +13,11 @@ struct PlasmaParticles {
 
   std::int64_t size() const { return static_cast<std::int64_t>(id.size()); }
 };
+
+/// The coordinates of macro-particles: positions, then velocities. Some may be empty.
+using PlasmaCoordinate = std::vector<double> PlasmaParticles::*;
+inline constexpr PlasmaCoordinate plasma_coordinates[] = {&PlasmaParticles::x,  &PlasmaParticles::y,
+                                                          &PlasmaParticles::z,  &PlasmaParticles::vx,
+                                                          &PlasmaParticles::vy, &PlasmaParticles::vz};
 
 }  // namespace pergola

@@ -1,14 +1,17 @@
 #pragma once
-// CUDA only. One pass over the particles: a block takes a part of a group, gathers the field from shared memory, pushes
-// the particles in place and counts the charge of where they are now in shared memory. What leaves the tile goes to the
-// inbox of its new group.
+/// CUDA only: the push, one pass over the particles.
+///
+/// A block takes a part of a group. It copies the tile's field to shared memory, gathers from there, pushes the
+/// particles in place and counts their charge at the new places in shared memory. A particle that leaves the tile goes
+/// to the inbox of its new group, or to the outbox if another rank has its tile. Charge is counted in whole units, so
+/// the order of the particles does not matter.
 #include <type_traits>
 
 #include "plasma/tiles_cuda.cuh"
 
 namespace pergola::cuda {
 
-/// What a kernel is compiled for.
+/// The parameters for which a kernel is compiled.
 template <int dimensions_, int velocities_, int points_, bool magnetised_, class Real_>
 struct PushKind {
   using Real = Real_;
@@ -27,14 +30,14 @@ struct PushTask {
   Real drift = 0;  // in grains per velocity
 };
 
-/// Threads of a block, particles that a thread takes at a time and blocks that a multiprocessor should hold.
+/// Threads of a block, particles per thread at a time, and blocks that a multiprocessor should hold.
 template <int threads_, int each_, int resident_>
 struct PushShape {
   static constexpr int threads = threads_, each = each_, resident = resident_;
 };
 
-/// The part of the grid that a block keeps in shared memory: points from −below of the tile's corner. The field is that
-/// of particles in the tile, the charge also of those up to a cell outside.
+/// The part of the grid in a block's shared memory: points from −below of the tile's corner. The field serves particles
+/// in the tile, the charge also particles up to a cell outside.
 template <int dimensions, int points>
 struct TilePatch {
   using Width = TileWidth<dimensions>;
@@ -47,8 +50,8 @@ struct TilePatch {
   static constexpr int field_points = field_x * field_y * field_z, charge_points = charge_x * charge_y * charge_z;
 };
 
-/// Particles that may be counted before the sums are written out: 32 bits hold their charge, wherever it is. The sums
-/// begin at `charge_bias`, for a share may be some units below zero.
+/// Particles that may be counted before the sums are written out, so that 32 bits hold their charge. The sums begin at
+/// `charge_bias`, because a share may be some units below zero.
 inline constexpr int most_counted = 3840;
 inline constexpr unsigned charge_bias = 1u << 17;
 
@@ -64,7 +67,7 @@ struct alignas(count * sizeof(T) > 16 ? 16 : count * sizeof(T)) Pack {
   T value[count];
 };
 
-/// `slab`: some tiles are with other ranks.
+/// `slab`: other ranks have some tiles.
 template <class Kind, class Shape, bool slab>
 class TilePush {
  public:
@@ -84,7 +87,7 @@ class TilePush {
   struct Shared {
     Values field[Patch::field_points];
     unsigned charge[counts_in_shared ? Patch::charge_points : 1];
-    std::uint16_t left[warps][of_warp];  // particles of a warp that need more than a step within the tile
+    std::uint16_t left[warps][of_warp];  // a warp's particles that did not stay within the tile
   };
 
   __device__ __forceinline__ TilePush(const PushTask<Real>& task, Shared& shared)
@@ -129,7 +132,7 @@ class TilePush {
   }
 
   /// Calls body(k, ix, iy, iz) for the points of a patch of x · y · z points that begins at −below of the tile's
-  /// corner: k in the patch, the others on the grid. A row is taken by a group of lanes.
+  /// corner: k in the patch, the others on the grid. A group of lanes takes a row.
   template <int x, int y, int z, int below, class Body>
   __device__ __forceinline__ void each_point(const int (&cells)[3], const Body& body) const {
     constexpr int lanes = x <= 8 ? 8 : x <= 16 ? 16 : 32, rounds = (x + lanes - 1) / lanes;
@@ -213,7 +216,7 @@ class TilePush {
     }
   }
 
-  /// One step of a particle that stays in the tile; false, and nothing is done, when it does not.
+  /// One step of a particle that stays in the tile; else false, and the particle is unchanged.
   __device__ __forceinline__ bool step(State& s) {
     if (s.place[0] < 0) return false;
     State next = s;
@@ -237,7 +240,7 @@ class TilePush {
   __device__ static std::int32_t grains(float moved) { return __float2int_rn(moved); }
   __device__ static std::int64_t grains(double moved) { return __double2ll_rn(moved); }
 
-  /// Steps of the particles of this warp; returns how many of them are left over in its list.
+  /// Steps of the particles of this warp; returns the number left over in its list.
   __device__ __forceinline__ int push(int from, int to) {
     constexpr int each = Shape::each;
     const auto& slots = task_.all.slots;
@@ -283,7 +286,7 @@ class TilePush {
     return left;
   }
 
-  /// A particle that leaves its tile, on its way.
+  /// A particle that may leave its tile.
   struct Leaver {
     State state;
     std::int64_t place[3];
@@ -291,7 +294,7 @@ class TilePush {
     bool leaves;
   };
 
-  /// Whether a particle that is not settled yet goes to a tile of this device. Slabs are cut across the last axis.
+  /// Whether an unsettled particle goes to a tile of this device. Slabs are cut across the last axis.
   __device__ __forceinline__ bool stays_here(Leaver one) const {
     if constexpr (slab) {
       const auto& box = task_.all.box;
@@ -331,7 +334,7 @@ class TilePush {
              one.place[a] < width_[a] + (std::int64_t{1} << place_bits);
       finite = finite && fabs(one.state.velocity[a] * task_.drift) < Real(0x1p62);
     }
-    const bool counts = stays_here(one);  // else the rank does that gets it
+    const bool counts = stays_here(one);  // else the receiving rank counts it
     if (near && counts) deposit(one.place);
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) {
@@ -358,7 +361,7 @@ class TilePush {
     for (int a = 0; a < velocities; ++a) to.velocity[a][at] = state.velocity[a];
   }
 
-  /// The particles that step() did not take, among them those that leave. A warp does its own.
+  /// Steps the particles that step() left over, and sends off those that leave. A warp does its own.
   __device__ __forceinline__ void hand_over(int from, int listed) {
     const auto& all = task_.all;
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "plasma/hand_to_ranks.hpp"
-
 namespace pergola::plasma {
 
 LeaverPartners find_leaver_partners(Communicator& ranks, const TileSlab& slab,

@@ -11,7 +11,7 @@ struct Pushed {
   Vec3<Pack<Real>> velocity;
 };
 
-/// The numbers of a push.
+/// What a push needs besides the particles.
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 struct Pusher {
   using Number = Pack<Real>;
@@ -27,7 +27,7 @@ struct Pusher {
                {pack(f.t.x), pack(f.t.y), pack(f.t.z)},
                {pack(f.s.x), pack(f.s.y), pack(f.s.z)}};
   }
-  /// Finds the records of some vectors of particles.
+  /// Finds the records for some vectors of particles.
   HWY_INLINE void find_records(const TileParticles<Real>& particles, std::int64_t begin, int vectors,
                                std::int32_t* offset) const {
     if constexpr (by_records<points, Real>) {
@@ -53,8 +53,8 @@ struct Pusher {
   }
 };
 
-/// Moves a vector of particles by so many grains. Those that leave 0 … last get a negative number in `out`; so do those
-/// whose way does not fit into a whole number.
+/// Moves a vector of particles by `grains`. Particles that leave 0 … last, or whose displacement overflows, get a
+/// negative number in `out`.
 HWY_INLINE Whole<float> moved(Whole<float> place, Pack<float> grains, Whole<float> last, Whole<float>& out) {
   const auto now = wrapped_sum(place, to_whole(grains));
   out = hn::Or(out, hn::Or(now, wrapped_difference(last, now)));
@@ -112,7 +112,8 @@ void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std:
       hn::StoreMaskBits(tag, leaves[vector], bits);
       for (int k = 0; k < Number::size; ++k)
         if (bits[k / 8] >> (k % 8) & 1)
-          see_off<dimensions, points, velocities>(task, particles, begin + vector * Number::size + k, charge, rest);
+          settle_leaver<dimensions, points, velocities>(task, particles, begin + vector * Number::size + k, charge,
+                                                        rest);
     }
   }
 }

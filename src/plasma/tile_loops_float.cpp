@@ -1,5 +1,5 @@
 #include "device/simd_targets.hpp"
-#include "plasma/tile_scalar.hpp"
+#include "plasma/tile_loops.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plasma/tile_loops_float.cpp"

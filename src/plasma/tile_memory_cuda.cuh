@@ -1,5 +1,8 @@
 #pragma once
-// CUDA only: the memory of the particles of a plasma on the device, and their way there and back.
+/// CUDA only: the memory of a plasma's particles on the device, and copies from and to the host.
+///
+/// Particles of one tile and species form a group. A group has slots for its particles and more, an inbox for arrivals
+/// and a list of holes. grow() lays all groups out anew if one was nearly full; the particles in them stay.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,7 +12,7 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "plasma/options.hpp"
-#include "plasma/tile_slab.hpp"
+#include "plasma/tiles.hpp"
 #include "plasma/tiles_cuda.cuh"
 
 namespace pergola::cuda {
@@ -26,14 +29,14 @@ inline TileBox make_tile_box(const PlasmaOptions& options, const plasma::TileSla
   return box;
 }
 
-/// Slots for a group of `count` particles: room for the fluctuations and for an eighth more.
+/// Slots for a group of `count` particles: with room for fluctuations and an eighth more.
 inline std::int64_t slots_for(std::int64_t count) {
   const auto spread = static_cast<std::int64_t>(4 * std::sqrt(static_cast<double>(count)));
   return (count + count / 8 + spread + 63) / 32 * 32;
 }
 
-/// Particles that a group can take in and lose in one step: those of particles that cross an eighth of a tile, or the
-/// memory that a quarter of all particles take, whichever is less.
+/// Particles that a group can take in and lose in one step: an eighth of the largest group, but all inboxes together
+/// take no more memory than a quarter of all particles.
 inline int inbox_for(std::int64_t largest, std::int64_t all, std::int64_t groups) {
   const std::int64_t wanted = std::min(largest / 8, all / 4 / std::max<std::int64_t>(groups, 1));
   return static_cast<int>(std::clamp<std::int64_t>((wanted + 31) / 32 * 32, 128, 8192));
@@ -85,7 +88,7 @@ class TileMemory {
     all.status = pointer(status_);
     return all;
   }
-  /// Blocks that share the particles of a group of a species.
+  /// Blocks that divide the particles of a group of a species.
   int parts(int species) const {
     const auto first = count_host_.begin() + std::ptrdiff_t{species} * box_.here;
     const std::int64_t largest = *std::max_element(first, first + box_.here);
@@ -107,18 +110,17 @@ class TileMemory {
     return std::accumulate(first, first + box_.here, std::int64_t{0});
   }
 
-  /// The particles of a species from the host, in place of those that were there, and back: those of the tiles that are
-  /// here.
+  /// Replaces the particles of a species by those of the host; copies them back. Tiles are those that are here.
   void load(int species, const HostTiles& tiles);
   HostTiles unload(int species, const Device& host) const;
-  /// More room, after a group, an inbox or a list of holes was nearly full; `refused`: it was full.
+  /// Makes more room, after a group, an inbox or a list of holes was nearly full; `refused`: it was full.
   void grow(bool refused) {
     make_room(refused ? std::min(2 * inbox_size_, 8192) : inbox_size_);
     StreamStatus status = read_status();
     status.crowded = 0, status.refused = 0;
     status_.from_host(&status);
   }
-  /// Room in all groups for more than they have now.
+  /// Makes room in all groups for more than their present particles.
   void make_room() { make_room(inbox_size_); }
 
  private:
@@ -160,7 +162,7 @@ class TileMemory {
     read_counts();
     lay_out(count_host_, least_inbox);
   }
-  /// Gives every group slots for `counts` particles and moves those that are there.
+  /// Gives every group slots for `counts` particles and moves the present ones.
   void lay_out(const std::vector<std::int64_t>& counts, int least_inbox) {
     std::vector<std::int64_t> begin{0};
     std::int64_t all = 0, largest = 0;
@@ -223,8 +225,8 @@ class TileMemory {
   std::uint64_t version_ = 0;
 };
 
-/// Particles of a tile are dealt out over its slots in steps of about 0.6 of them, so that those that were neighbours
-/// do not meet in a warp, whose lanes would then add to the same sums.
+/// Particles of a tile are placed in its slots in steps of about 0.6 of them. Neighbours then are in different warps,
+/// whose lanes would otherwise add to the same sums.
 inline std::int64_t scatter_step(std::int64_t count) {
   std::int64_t step = std::max<std::int64_t>(1, static_cast<std::int64_t>(0.6180339887 * static_cast<double>(count)));
   while (std::gcd(step, count) != 1) ++step;
@@ -298,7 +300,7 @@ auto TileMemory<Real>::unload(int species, const Device& host) const -> HostTile
     tile.put(tile.count(), one);
     tile.set_count(tile.count() + 1);
   };
-  std::vector<std::vector<std::size_t>> outside(tiles.size());  // slots of particles that are away from their tile
+  std::vector<std::vector<std::size_t>> outside(tiles.size());  // slots of particles outside their tile
   parallel_for(device_.threads(), std::ssize(tiles), [&](std::int64_t tile) {
     const auto t = static_cast<std::size_t>(tile);
     tiles[t].reserve(host, counts[first + t], dimensions_, velocities_);

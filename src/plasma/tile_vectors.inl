@@ -1,10 +1,99 @@
-// Vectors of particles of a tile, its field and its charge. No include guard: included once per instruction set, inside
-// its namespace, by plasma/tile_loops.inl.
+// Vectors of particles of a tile, its field and its charge. No include guard: plasma/tile_loops.inl includes it once
+// per instruction set, inside its namespace.
 
 #include "device/simd_pack.inl"
 #include "physics/cloud.inl"
 #include "physics/plasma_push.inl"
-#include "plasma/cell_records.inl"
+
+// Records: the numbers of a cell that are read or added to for a vector of particles at once. Only for floats, and for
+// AVX2 and AVX-512 (has_cell_records); a gather or a scatter would take several times as long.
+
+/// The place of the quad of particle k of a vector after store_quads().
+constexpr int quad_place(int k) { return k % 4 * (Pack<float>::size / 4) + k / 4; }
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+inline constexpr bool has_cell_records = true;
+
+using FloatVector = Pack<float>::Vector;
+using WholeTag = hn::ScalableTag<std::int32_t>;
+using WholeVector = hn::Vec<WholeTag>;
+
+/// Transposes the 4 × 4 matrices in the 128-bit blocks of four vectors.
+template <class V>
+HWY_INLINE void transpose_blocks(V& a, V& b, V& c, V& d) {
+  const hn::ScalableTag<float> tag;
+  const hn::ScalableTag<double> wide;
+  const auto low_ab = hn::BitCast(wide, hn::InterleaveLower(tag, hn::BitCast(tag, a), hn::BitCast(tag, b)));
+  const auto low_cd = hn::BitCast(wide, hn::InterleaveLower(tag, hn::BitCast(tag, c), hn::BitCast(tag, d)));
+  const auto high_ab = hn::BitCast(wide, hn::InterleaveUpper(tag, hn::BitCast(tag, a), hn::BitCast(tag, b)));
+  const auto high_cd = hn::BitCast(wide, hn::InterleaveUpper(tag, hn::BitCast(tag, c), hn::BitCast(tag, d)));
+  const hn::ScalableTag<hn::TFromV<V>> out;
+  a = hn::BitCast(out, hn::InterleaveLower(wide, low_ab, low_cd));
+  b = hn::BitCast(out, hn::InterleaveUpper(wide, low_ab, low_cd));
+  c = hn::BitCast(out, hn::InterleaveLower(wide, high_ab, high_cd));
+  d = hn::BitCast(out, hn::InterleaveUpper(wide, high_ab, high_cd));
+}
+
+#if HWY_TARGET == HWY_AVX3
+/// The eights of particles k and k + 4, one after the other.
+HWY_INLINE FloatVector load_eights(const float* from, const std::int32_t* offset) {
+  const __m512 low = _mm512_castps256_ps512(_mm256_load_ps(from + offset[0]));
+  return FloatVector{_mm512_insertf32x8(low, _mm256_load_ps(from + offset[4]), 1)};
+}
+/// Blocks 0 and 2 (or 1 and 3) of one vector and then of another.
+HWY_INLINE FloatVector even_blocks(FloatVector a, FloatVector b) {
+  return FloatVector{_mm512_shuffle_f32x4(a.raw, b.raw, 0x88)};
+}
+HWY_INLINE FloatVector odd_blocks(FloatVector a, FloatVector b) {
+  return FloatVector{_mm512_shuffle_f32x4(a.raw, b.raw, 0xdd)};
+}
+#else
+HWY_INLINE FloatVector load_eights(const float* from, const std::int32_t* offset) {
+  return FloatVector{_mm256_load_ps(from + offset[0])};
+}
+HWY_INLINE FloatVector even_blocks(FloatVector a, FloatVector b) {
+  return FloatVector{_mm256_permute2f128_ps(a.raw, b.raw, 0x20)};
+}
+HWY_INLINE FloatVector odd_blocks(FloatVector a, FloatVector b) {
+  return FloatVector{_mm256_permute2f128_ps(a.raw, b.raw, 0x31)};
+}
+#endif
+
+/// value[j] of particle k becomes number j of the eight at from + offset[k].
+HWY_INLINE void load_records(const float* from, const std::int32_t* offset, Pack<float>* value) {
+  constexpr int half = Pack<float>::size / 2;
+  FloatVector low[4], high[4];
+  for (int j = 0; j < 4; ++j) {
+    low[j] = load_eights(from, offset + j);
+    high[j] = load_eights(from, offset + half + j);
+  }
+  transpose_blocks(low[0], low[1], low[2], low[3]);
+  transpose_blocks(high[0], high[1], high[2], high[3]);
+  for (int j = 0; j < 4; ++j) {
+    value[j].raw = even_blocks(low[j], high[j]);
+    value[4 + j].raw = odd_blocks(low[j], high[j]);
+  }
+}
+
+/// Stores the quads share[0 … 3] of a vector of particles, that of particle k at to + 4 quad_place(k).
+HWY_INLINE void store_quads(const WholeVector* share, std::int32_t* to) {
+  WholeVector quad[4] = {share[0], share[1], share[2], share[3]};
+  transpose_blocks(quad[0], quad[1], quad[2], quad[3]);
+  for (int j = 0; j < 4; ++j) hn::Store(quad[j], WholeTag(), to + j * Pack<float>::size);
+}
+
+HWY_INLINE void add_quad(const std::int32_t* quad, std::int32_t* to) {
+  __m128i* const at = reinterpret_cast<__m128i*>(to);
+  const __m128i more = _mm_load_si128(reinterpret_cast<const __m128i*>(quad));
+  _mm_store_si128(at, _mm_add_epi32(_mm_load_si128(at), more));
+}
+
+#else
+
+inline constexpr bool has_cell_records = false;
+
+#endif
 
 template <class Real>
 using WholeOf = typename physics::PlasmaCounts<Real>::Place;
@@ -13,7 +102,7 @@ using Whole = hn::Vec<hn::ScalableTag<WholeOf<Real>>>;
 template <class Real>
 using WholeMask = hn::Mask<hn::ScalableTag<WholeOf<Real>>>;
 
-/// Whole numbers of less than 2⁵¹ from and to doubles: they stand in the lowest bits of a number next to 1.5 · 2⁵².
+/// Whole numbers below 2⁵¹ from and to doubles: they are the lowest bits of a number next to 1.5 · 2⁵².
 HWY_INLINE Pack<float> to_real(Whole<float> number) {
   return Pack<float>(hn::ConvertTo(hn::ScalableTag<float>(), number));
 }
@@ -23,7 +112,7 @@ HWY_INLINE Pack<double> to_real(Whole<double> number) {
   const auto shifted = hn::BitCast(hn::ScalableTag<double>(), hn::Add(number, hn::BitCast(whole, middle.raw)));
   return Pack<double>(shifted) - middle;
 }
-/// a + b and a − b modulo a power of two, for ways that do not fit into a whole number.
+/// a + b and a − b modulo a power of two, for displacements that overflow.
 template <class W>
 HWY_INLINE W wrapped_sum(W a, W b) {
   const hn::DFromV<W> tag;
@@ -37,8 +126,8 @@ HWY_INLINE W wrapped_difference(W a, W b) {
   return hn::BitCast(tag, hn::Sub(hn::BitCast(plain, a), hn::BitCast(plain, b)));
 }
 
-/// The nearest whole number. A float that does not fit, or is none, becomes the smallest one or, in the scalar loops,
-/// the largest.
+/// The nearest whole number. A float that overflows or is not a number becomes the smallest one or, in the scalar
+/// loops, the largest.
 HWY_INLINE Whole<float> to_whole(Pack<float> number) {
 #if HWY_TARGET == HWY_AVX3
   return Whole<float>{_mm512_cvtps_epi32(number.raw.raw)};
@@ -54,7 +143,7 @@ HWY_INLINE Whole<double> to_whole(Pack<double> number) {
   return wrapped_difference(hn::BitCast(whole, (number + middle).raw), hn::BitCast(whole, middle.raw));
 }
 
-/// A vector of particles of a tile: their clouds.
+/// The clouds of a vector of particles of a tile.
 template <int dimensions, int points, class Real>
 struct Clouds {
   using Number = Pack<Real>;
@@ -81,7 +170,7 @@ struct Clouds {
                                   Number(Real(1)), weight[a]);
     }
   }
-  /// cell numbers with `side` of them in a row.
+  /// Cell numbers, with `side` cells in a row.
   template <int side>
   HWY_INLINE Whole<Real> number() const {
     Whole<Real> result = cell[dimensions - 1];
@@ -93,7 +182,7 @@ struct Clouds {
     }
     return result;
   }
-  /// The units of charge of all points of the clouds, with the bits of physics::charge_share; the last one gets the
+  /// The units of charge at all points of the clouds, with the bits of physics::charge_share; the last point gets the
   /// rest.
   HWY_INLINE void shares(Whole<Real>* share) const {
     constexpr int last = cloud_size<dimensions, points> - 1;
@@ -121,11 +210,11 @@ struct Clouds {
   }
 };
 
-/// Whether fields and charge of this kind go by records of cells.
+/// Whether fields and charge of this kind use records of cells.
 template <int points, class Real>
 inline constexpr bool by_records = has_cell_records&& points == 2 && sizeof(Real) == 4;
 
-/// So many vectors go through the stages of a push together: a stage works on vectors that do not wait for each other.
+/// Vectors that go through the stages of a push together: within a stage they do not wait for each other.
 inline constexpr int vectors_together = 8;
 template <int size>
 HWY_INLINE int vectors_from(std::int64_t begin, std::int64_t count) {
@@ -196,7 +285,7 @@ class TileCharge {
   static constexpr int width = tile_width<dimensions>;
   static constexpr int cells = dimensions == 3 ? width * width * width : width * width;
   static constexpr bool records = by_records<points, Real>;
-  static constexpr std::int32_t full = 1 << 30;  // of a record that takes 1000 particles more, but not 2000
+  static constexpr std::int32_t full = 1 << 30;  // a record then takes 1000 more particles, but not 2000
   static constexpr int between = 1000;
 
  public:
@@ -208,7 +297,7 @@ class TileCharge {
     if constexpr (records) flush();
   }
 
-  /// Takes the particles of a vector that `mask` names, one of vectors_together; add_staged() counts them.
+  /// Stages the masked particles of one of vectors_together vectors; add_staged() counts them.
   HWY_INLINE void stage(int vector, const Clouds<dimensions, points, Real>& clouds, WholeMask<Real> mask) {
     Whole<Real> share[size];
     clouds.shares(share);

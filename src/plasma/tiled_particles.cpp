@@ -1,28 +1,350 @@
 #include "plasma/tiled_particles.hpp"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
 #include <utility>
 
-#include "plasma/factories.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
+#include "device/parallel.hpp"
+#include "physics/mesh_weights.hpp"
+#include "plasma/charge_rows.hpp"
+#include "plasma/given_particles.hpp"
+#include "plasma/slab_leavers.hpp"
+#include "plasma/tile_loops.hpp"
 
 namespace pergola {
 
+namespace {
+
+using plasma::Leaver;
+using plasma::PushRest;
+using plasma::PushTask;
+using plasma::TileBounds;
+using plasma::TileParticles;
+using plasma::TileSums;
+
+/// On the CPU threads work on tiles. A push moves the particles of a tile, counts the charge of those that stay and
+/// lists those that leave. Then every tile fills the holes of its leavers with its arrivals, and closes remaining holes
+/// with its last particles. Charge is counted per tile, with the grid points around it, and added up by rows. With
+/// ranks, leavers of a slab and the charge beyond its layers go to their owners.
 template <class Real>
-std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
-                                                           const std::vector<std::int64_t>& counts,
-                                                           std::shared_ptr<Communicator> ranks) {
-  if constexpr (cuda_built)
-    if (device.is_cuda()) return make_tiled_particles_cuda<Real>(device, options, counts, std::move(ranks));
-  return make_tiled_particles_cpu<Real>(device, options, std::move(ranks));
+class TiledParticlesCpu final : public TiledParticles<Real> {
+  using Counts = physics::PlasmaCounts<Real>;
+
+  struct Species {
+    std::vector<TileParticles<Real>> tiles;
+    std::vector<PushRest<Real>> rest;  // per tile
+    std::vector<std::int64_t> charge;  // patches of all tiles
+    plasma::GivenParticles given;
+    std::int64_t here = 0;  // particles in the tiles
+    bool charged = false;   // `charge` is that of the present positions
+  };
+
+ public:
+  TiledParticlesCpu(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
+      : device_(device),
+        ranks_(std::move(ranks)),
+        options_(options),
+        grid_(options),
+        slab_(options, ranks_.get()),
+        loops_(plasma::choose_tile_loops<Real>(options)),
+        rows_(grid_, slab_, static_cast<int>(options.shape)),
+        species_(options.species.size()) {
+    const std::int64_t tiles = slab_.tiles;
+    if (ranks_) around_.emplace(slab_, species_.size(), ranks_);
+    for (std::size_t s = 0; s < species_.size(); ++s) {
+      species_[s].tiles.resize(static_cast<std::size_t>(tiles));
+      species_[s].rest.resize(static_cast<std::size_t>(tiles));
+      species_[s].charge.resize(static_cast<std::size_t>(tiles * loops_.patch_size));
+    }
+  }
+
+  void load(int species, const PlasmaParticles& particles) override {
+    Species& to = species_[species];
+    to.given =
+        plasma::load_given(device_, options_, options_.species[species], slab_, ranks_.get(), particles, to.tiles);
+    to.charged = false;
+    to.here = counted(to);
+  }
+  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+    const Species& from = species_[species];
+    return plasma::unload_given(device_, options_, slab_, ranks_.get(), from.tiles, from.given, change);
+  }
+  std::int64_t count(int species) const override { return counted(species_[species]); }
+  void charge_density(const Field<Real>& density) override;
+  void push(const ElectricField<Real>& field, const PushTimes& times) override;
+  std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const override;
+  void check() override;
+  std::int64_t device_bytes() const override;
+
+ private:
+  static std::int64_t counted(const Species& species) {
+    std::int64_t count = 0;
+    for (const auto& tile : species.tiles) count += tile.count();
+    return count;
+  }
+  double charge_per_mass(std::size_t s) const { return options_.species[s].charge / options_.species[s].mass; }
+  std::int64_t* charge_of(Species& species, std::int64_t tile) const {
+    return species.charge.data() + tile * loops_.patch_size;
+  }
+  /// body(tile) for the tiles that are here, counted from the first.
+  template <class Body>
+  void each_tile(const Body& body) const {
+    parallel_for(device_.threads(), slab_.tiles, [&](std::int64_t tile) { body(static_cast<int>(tile)); });
+  }
+  /// The field around a tile.
+  std::vector<Real> fetch(const ElectricField<Real>& field, int tile) const {
+    std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
+    for (int a = 0; a < options_.dimensions; ++a) {
+      const Real* const first = field[a].data - slab_.below * slab_.rows_in_layer() * field[a].pitch;
+      loops_.fetch(grid_, slab_.first_tile + tile, first, slab_.window, field[a].pitch,
+                   patch.data() + a * loops_.patch_size);
+    }
+    return patch;
+  }
+  void set_tile(PushTask<Real>& task, int tile, const std::vector<Real>& patch) const {
+    task.tile = slab_.first_tile + tile, task.at = grid_.tile(task.tile), task.field = patch.data();
+  }
+  PushTask<Real> task_for(std::size_t s, const PushTimes& times) const {
+    PushTask<Real> task;
+    task.grid = &grid_;
+    task.factors = physics::boris_factors<Real>(charge_per_mass(s), options_.magnetic_field, times.kick);
+    task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
+    return task;
+  }
+  void hand_over(Species& species, const std::vector<Leaver<Real>>& from_others);
+  void take_in(Species& species, int tile, const Leaver<Real>* const* begin, const Leaver<Real>* const* end);
+  void note_lost(std::size_t s, const Species& species);
+
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;  // null: all particles are here
+  PlasmaOptions options_;
+  plasma::TileGrid grid_;
+  plasma::TileSlab slab_;
+  plasma::TileLoops<Real> loops_;
+  plasma::ChargeRows rows_;
+  std::optional<plasma::ChargeAround> around_;  // of several ranks
+  std::vector<Species> species_;
+  plasma::Lost lost_;
+  std::string failure_;
+};
+
+template <class Real>
+void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
+  std::vector<double> factor;
+  double total = 0;
+  for (std::size_t s = 0; s < species_.size(); ++s) {
+    Species& species = species_[s];
+    if (!species.charged) {
+      std::fill(species.charge.begin(), species.charge.end(), 0);
+      each_tile([&](int tile) {
+        const auto& particles = species.tiles[tile];
+        loops_.deposit(particles, charge_of(species, tile));
+      });
+      species.charged = true;
+    }
+    const double unit = options_.species[s].charge * options_.species[s].weight;
+    factor.push_back(std::ldexp(unit, -Counts::charge_bits));
+    total += unit * static_cast<double>(species.given.total);
+  }
+  const double background = options_.background ? -total / static_cast<double>(options_.cell_count()) : 0.0;
+  if (around_)
+    around_->give(device_.threads(), [&](std::size_t s, std::int64_t row, std::int64_t* to) {
+      const auto sum = rows_.add_row(row, species_[s].charge.data());
+      std::copy(sum.begin(), sum.end(), to);
+    });
+  const std::int64_t first_row = slab_.below * slab_.rows_in_layer();
+  const auto counts = [&](std::size_t s, std::int64_t row) {
+    auto sum = rows_.add_row(first_row + row, species_[s].charge.data());
+    if (around_) around_->add_to(s, row, sum);
+    return sum;
+  };
+  auto units = rows_.add_up(device_.threads(), counts, factor, background, density);
+  if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(units.data()), units.size(), Reduction::sum);
+  for (std::size_t s = 0; s < species_.size() && failure_.empty(); ++s)
+    if (units[s] != static_cast<std::uint64_t>(species_[s].given.total) << Counts::charge_bits)
+      failure_ = fmt::format("plasma: species {}: the charge on the grid is {} units, expected {} particles of 2^{}",
+                             options_.species[s].name, units[s], species_[s].given.total, Counts::charge_bits);
 }
 
-template std::unique_ptr<TiledParticles<float>> make_tiled_particles(const Device&, const PlasmaOptions&,
-                                                                     const std::vector<std::int64_t>&,
-                                                                     std::shared_ptr<Communicator>);
-template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Device&, const PlasmaOptions&,
-                                                                      const std::vector<std::int64_t>&,
-                                                                      std::shared_ptr<Communicator>);
+template <class Real>
+void TiledParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushTimes& times) {
+  std::vector<PushTask<Real>> tasks;
+  for (std::size_t s = 0; s < species_.size(); ++s) tasks.push_back(task_for(s, times));
+  each_tile([&](int tile) {
+    const auto patch = fetch(field, tile);
+    for (std::size_t s = 0; s < species_.size(); ++s) {
+      Species& species = species_[s];
+      auto& rest = species.rest[tile];
+      rest.leavers.clear(), rest.holes.clear(), rest.lost.clear();
+      std::fill_n(charge_of(species, tile), loops_.patch_size, 0);
+      PushTask<Real> task = tasks[s];
+      set_tile(task, tile, patch);
+      loops_.push(task, species.tiles[tile], charge_of(species, tile), rest);
+    }
+  });
+  std::vector<std::vector<Leaver<Real>>> from_others(species_.size());
+  if (ranks_) {
+    std::vector<const std::vector<PushRest<Real>>*> rests;
+    for (const Species& species : species_) rests.push_back(&species.rest);
+    from_others = plasma::exchange_leavers(*ranks_, slab_, rests);
+  }
+  for (std::size_t s = 0; s < species_.size(); ++s) {
+    note_lost(s, species_[s]);
+    hand_over(species_[s], from_others[s]);
+    species_[s].charged = true;
+    const std::int64_t held = counted(species_[s]), expected = species_[s].here;
+    if (held != expected && failure_.empty())
+      failure_ =
+          fmt::format("plasma: species {}: {} particles are left of {}", options_.species[s].name, held, expected);
+  }
+}
 
-namespace {
+/// Hands the leavers to their tiles, in the order of the tiles that they left.
+template <class Real>
+void TiledParticlesCpu<Real>::hand_over(Species& species, const std::vector<Leaver<Real>>& from_others) {
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(slab_.tiles) + 1);
+  const auto each_arrival = [&](const auto& body) {
+    for (const auto& rest : species.rest)
+      for (const auto& leaver : rest.leavers)
+        if (const int tile = leaver.tile - slab_.first_tile; tile >= 0 && tile < slab_.tiles)
+          body(static_cast<std::size_t>(tile), leaver);
+    for (const auto& leaver : from_others) body(static_cast<std::size_t>(leaver.tile - slab_.first_tile), leaver);
+  };
+  each_arrival([&](std::size_t tile, const Leaver<Real>&) { ++begin[tile + 1]; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<const Leaver<Real>*> arrivals(static_cast<std::size_t>(begin.back()));
+  auto next = begin;
+  each_arrival([&](std::size_t tile, const Leaver<Real>& leaver) { arrivals[next[tile]++] = &leaver; });
+  for (const auto& rest : species.rest) species.here -= std::ssize(rest.leavers);
+  species.here += begin.back();
+  each_tile(
+      [&](int tile) { take_in(species, tile, arrivals.data() + begin[tile], arrivals.data() + begin[tile + 1]); });
+}
+
+template <class Real>
+void TiledParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<Real>* const* begin,
+                                      const Leaver<Real>* const* end) {
+  auto& particles = species.tiles[tile];
+  const auto& holes = species.rest[tile].holes;
+  std::int64_t* const charge = charge_of(species, tile);
+  const auto arriving = end - begin;
+  auto filled = static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(arriving), holes.size()));
+  for (std::ptrdiff_t k = 0; k < filled; ++k) particles.put(holes[k], *begin[k]);
+  std::int64_t count = particles.count();
+  particles.reserve(device_, count + arriving - filled, options_.dimensions, options_.velocities);
+  for (std::ptrdiff_t k = filled; k < arriving; ++k) particles.put(count++, *begin[k]);
+  for (std::ptrdiff_t k = 0; k < arriving; ++k) loops_.deposit_one(begin[k]->place, charge);
+  // Remaining holes, from the last one: behind it there is no further hole.
+  for (auto k = static_cast<std::ptrdiff_t>(holes.size()); k-- > filled;) {
+    --count;
+    const std::int64_t hole = holes[k];
+    if (hole != count) particles.move(count, hole);
+  }
+  particles.set_count(count);
+}
+
+template <class Real>
+void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
+  for (const auto& rest : species.rest) {
+    if (rest.lost.empty() || lost_.species >= 0) continue;
+    const auto& first = rest.lost.front();
+    lost_ = {static_cast<std::int64_t>(s), first.rank, {first.velocity[0], first.velocity[1], first.velocity[2]}};
+  }
+}
+
+template <class Real>
+std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
+  const auto tiles = static_cast<std::size_t>(slab_.tiles);
+  std::vector<PlasmaSums> result;
+  for (std::size_t s = 0; s < species_.size(); ++s) {
+    const Species& species = species_[s];
+    const PushTask<Real> task = task_for(s, {kick, 0});
+    std::vector<TileBounds> bounds(tiles);
+    std::vector<TileSums> sums(tiles);
+    const auto on_each_tile = [&](const auto& body) {
+      each_tile([&](int tile) {
+        const auto patch = fetch(field, tile);
+        PushTask<Real> here = task;
+        set_tile(here, tile, patch);
+        body(here, species.tiles[tile], static_cast<std::size_t>(tile));
+      });
+    };
+    on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
+      loops_.find_bounds(here, particles, bounds[t]);
+    });
+    TileBounds most;
+    for (const auto& one : bounds)
+      most = {std::fmax(most.square, one.square), std::fmax(most.component, one.component)};
+    if (ranks_) ranks_->all_reduce(&most.square, 1, Reduction::maximum);
+    if (ranks_) ranks_->all_reduce(&most.component, 1, Reduction::maximum);
+    const auto count = static_cast<double>(species.given.total);
+    const double square = physics::mass_quantum(most.square * count, most.square);
+    const double component = physics::mass_quantum(most.component * count, most.component);
+    on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
+      loops_.add_up(here, particles, 1 / square, 1 / component, sums[t]);
+    });
+    TileSums total;
+    for (const auto& one : sums) {
+      total.square += one.square;
+      for (std::size_t a = 0; a < 3; ++a) total.component[a] += one.component[a];
+    }
+    if (ranks_) ranks_->all_reduce(&total.square, 1, Reduction::sum);
+    if (ranks_) ranks_->all_reduce(total.component.data(), 3, Reduction::sum);
+    const double mass = options_.species[s].mass * options_.species[s].weight;
+    const auto momentum = [&](std::size_t a) { return mass * component * static_cast<double>(total.component[a]); };
+    result.push_back(
+        {0.5 * mass * square * static_cast<double>(total.square), {momentum(0), momentum(1), momentum(2)}});
+  }
+  return result;
+}
+
+template <class Real>
+void TiledParticlesCpu<Real>::check() {
+  const auto fail = [&] {
+    if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
+  };
+  const auto lost = plasma::name_lost(
+      ranks_.get(), options_, lost_, [&](std::size_t s) -> const plasma::GivenParticles& { return species_[s].given; });
+  if (!lost.empty()) failure_ = lost;
+  if (ranks_)
+    on_all(*ranks_, fail);
+  else
+    fail();
+}
+
+template <class Real>
+std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Species& species : species_) {
+    for (const auto& tile : species.tiles) bytes += tile.bytes();
+    for (const auto& rest : species.rest)
+      bytes += static_cast<std::int64_t>(rest.leavers.capacity() * sizeof(Leaver<Real>) +
+                                         rest.holes.capacity() * sizeof(std::uint32_t));
+    bytes += static_cast<std::int64_t>(species.charge.size() * sizeof(std::int64_t) +
+                                       species.given.id.size() * sizeof(std::uint64_t));
+  }
+  return bytes + (around_ ? around_->bytes() : 0);
+}
+
+template <class Real>
+std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part) {
+  const plasma::TileGrid grid(options);
+  const auto tiles = std::max<std::int64_t>(1, std::llround(part * grid.count()));
+  const std::int64_t patch = plasma::choose_tile_loops<Real>(options).patch_size;
+  std::int64_t bytes = 0;
+  for (const std::int64_t count : counts) {
+    const std::int64_t room = tiles * TileParticles<Real>::room_for((count + tiles - 1) / tiles);
+    bytes += TileParticles<Real>::bytes_for(room, options.dimensions, options.velocities) +
+             tiles * patch * std::int64_t{sizeof(std::int64_t)} + count * std::int64_t{sizeof(std::uint64_t)};
+  }
+  return bytes;
+}
 
 template <class Real>
 std::int64_t tiled_bytes_of(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
@@ -33,6 +355,22 @@ std::int64_t tiled_bytes_of(const Device& device, const PlasmaOptions& options, 
 }
 
 }  // namespace
+
+template <class Real>
+std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
+                                                           const std::vector<std::int64_t>& counts,
+                                                           std::shared_ptr<Communicator> ranks) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return make_tiled_particles_cuda<Real>(device, options, counts, std::move(ranks));
+  return std::make_unique<TiledParticlesCpu<Real>>(device, options, std::move(ranks));
+}
+
+template std::unique_ptr<TiledParticles<float>> make_tiled_particles(const Device&, const PlasmaOptions&,
+                                                                     const std::vector<std::int64_t>&,
+                                                                     std::shared_ptr<Communicator>);
+template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Device&, const PlasmaOptions&,
+                                                                      const std::vector<std::int64_t>&,
+                                                                      std::shared_ptr<Communicator>);
 
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
                          bool double_precision, double part) {

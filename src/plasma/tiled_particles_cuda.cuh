@@ -1,5 +1,7 @@
 #pragma once
-// CUDA only: TiledParticles on a GPU.
+/// CUDA only: TiledParticles on a GPU. The kernels are in push_cuda.cuh, charge_cuda.cuh and leavers_cuda.cuh; the
+/// memory of the particles in tile_memory_cuda.cuh. Two sources instantiate it, one per precision, for the time of a
+/// compilation.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,13 +12,12 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/streams.cuh"
-#include "plasma/charge_around_cuda.cuh"
+#include "plasma/charge_cuda.cuh"
 #include "plasma/given_particles.hpp"
-#include "plasma/move_cuda.cuh"
+#include "plasma/leavers_cuda.cuh"
 #include "plasma/push_cuda.cuh"
-#include "plasma/slab_leavers_cuda.cuh"
-#include "plasma/sums_cuda.cuh"
 #include "plasma/tile_memory_cuda.cuh"
+#include "plasma/tiled_particles.hpp"
 
 namespace pergola::cuda {
 
@@ -62,8 +63,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
         host_(Device::open("cpu", device.threads())),
         ranks_(std::move(ranks)),
         options_(options),
-        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
-                     : plasma::TileSlab(plasma::TileGrid(options))),
+        slab_(options, ranks_.get()),
         memory_(device, options, slab_, counts),
         given_(options.species.size()) {
     device_.make_current();
@@ -87,8 +87,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     set_charges();
     counted_ = false;
   }
-  PlasmaParticles unload(int species) const override { return unload_changed(species, nullptr); }
-  PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change) const override {
     join();
     return plasma::unload_given(host_, options_, slab_, ranks_.get(), memory_.unload(species, host_), given(species),
                                 change);
@@ -170,7 +169,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   static void check_launch(const char* name) { cuda::check(cudaGetLastError(), name); }
 
   std::int64_t layer_cells() const { return slab_.rows_in_layer() * options_.cells[0]; }
-  /// Of one species, with the layers around.
+  /// Cells of one species, with the layers around.
   std::int64_t species_cells() const { return slab_.window.count * layer_cells(); }
   SlabSums charge_of(int s) {
     SlabSums sums{{{options_.cells[0], options_.cells[1], options_.cells[2]}, charge_.data() + s * species_cells()},
@@ -195,15 +194,15 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return on_grid;
   }
 
-  /// Groups take in what was sent to them.
+  /// Groups take in the particles in their inboxes.
   void close_gaps(cudaStream_t stream) {
     const auto all = groups();
     if (all.groups == 0) return;
     take_arrivals<<<static_cast<unsigned>(all.groups), move_threads, memory_.move_bytes(), stream>>>(all);
     check_launch("take_arrivals");
   }
-  /// Particles of other ranks come in: those of the last exchange, then those for which there was no room. False where
-  /// there are none.
+  /// Takes in particles of other ranks: those of the last exchange, then those that had no room. False if there are
+  /// none.
   bool take_in() {
     bool some = false;
     for_kind<Real>(options_, [&](auto kind) {
@@ -286,7 +285,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
       result.kinetic = largest;
       return result;
     }
-    // So many whole numbers per unit that all particles together stay below 2⁶².
+    // Scales for which the sum over all particles stays below 2⁶².
     const double all = static_cast<double>(given(s).total);
     task.energy_scale = std::exp2(std::floor(61 - std::log2(all * largest)));
     task.momentum_scale = std::exp2(std::floor(61 - std::log2(all * std::sqrt(largest))));
@@ -321,13 +320,13 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   std::vector<plasma::GivenParticles> given_;       // by species
   std::unique_ptr<SlabLeaversCuda<Real>> leavers_;  // of several ranks
   std::unique_ptr<ChargeAroundCuda> around_;        // of several ranks
-  Buffer<unsigned long long> charge_;  // of all species, at the grid points; of a slab with the layers around
+  Buffer<unsigned long long> charge_;  // of all species, at the grid points; in a slab with the layers around
   Buffer<SpeciesCharge> charges_;
   Buffer<double> background_;
-  mutable SideStream side_;                  // on which groups take in their arrivals, beside the field's solution
-  mutable Buffer<unsigned long long> sums_;  // what measure() adds up
-  bool counted_ = false;                     // charge_ is that of the particles where they are now
-  std::int64_t densities_ = 0;               // that were made since charges_ was set
+  mutable SideStream side_;                  // groups take in arrivals on it, beside the field's solution
+  mutable Buffer<unsigned long long> sums_;  // the sums of measure()
+  bool counted_ = false;                     // charge_ is that of the present positions
+  std::int64_t densities_ = 0;               // made since charges_ was set
 };
 
 template <class Real>
@@ -342,7 +341,7 @@ void TiledParticlesCuda<Real>::check() {
   const std::string named = plasma::name_lost(
       ranks_.get(), options_, lost, [&](std::size_t s) -> const plasma::GivenParticles& { return given_[s]; });
   if (!named.empty()) throw Error(ErrorKind::numerics, named);
-  // Particles that are held, those that arrived less those that left, and units of charge: of all ranks.
+  // Present particles, arrivals less leavers, and units of charge, over all ranks.
   std::vector<std::int64_t> sums;
   for (int s = 0; s < species_count(); ++s) sums.push_back(memory_.count(s));
   sums.push_back(static_cast<std::int64_t>(status.balance));
@@ -368,7 +367,7 @@ void TiledParticlesCuda<Real>::check() {
   if (status.crowded != 0) memory_.grow(status.refused != 0);
 }
 
-/// What TiledParticlesCuda takes for particles that are spread evenly over this part of the tiles.
+/// The memory of TiledParticlesCuda for a uniform density in this part of the tiles.
 template <class Real>
 std::int64_t stream_bytes(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part) {
   const std::int64_t tiles = std::max<std::int64_t>(1, std::llround(part * plasma::TileGrid(options).count()));

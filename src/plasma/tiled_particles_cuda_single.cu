@@ -1,4 +1,3 @@
-#include "plasma/factories.hpp"
 #include "plasma/tiled_particles_cuda.cuh"
 
 namespace pergola {

@@ -1,15 +1,23 @@
 #pragma once
-// Tiles of a plasma's box on the CPU, and the particles in one.
+/// The box of a plasma cut into tiles of cells, the particles in one tile, and the slab of tiles of a rank.
+///
+/// Particles, field and charge of a tile stay in a processor's caches. A rank has a slab: whole rows of tiles in two
+/// dimensions, whole planes of tiles in three, with consecutive numbers. The clouds of its particles touch layers of
+/// grid points around the slab, which other ranks own. A position is stored relative to the corner of its tile, in
+/// whole grains of a cell.
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "comm/communicator.hpp"
 #include "device/buffer.hpp"
+#include "mesh/slab_planes.hpp"
 #include "physics/plasma_push.hpp"
 #include "plasma/options.hpp"
 
 namespace pergola::plasma {
 
-/// Cells of a tile along an axis: particles of a tile, its field and its charge stay in the caches.
+/// Cells of a tile along an axis.
 template <int dimensions>
 inline constexpr int tile_width = dimensions == 3 ? 8 : 16;
 
@@ -41,7 +49,7 @@ struct Patch {
   static constexpr int size = rows * side;
 };
 
-/// A particle on its way to another tile.
+/// A particle that goes to another tile.
 template <class Real>
 struct Leaver {
   int tile = 0;
@@ -50,14 +58,14 @@ struct Leaver {
   Real velocity[3] = {};
 };
 
-/// A particle that cannot be moved: it or its velocity is not a number, or beyond all bounds.
+/// A particle that cannot be moved: its velocity is not a number or out of bounds.
 struct LostParticle {
   std::uint32_t rank = 0;
   double velocity[3] = {};
 };
 
-/// The particles of one species in one tile: structure of arrays in one piece of memory. There is room for whole SIMD
-/// vectors; what lies behind the last particle are zeros or old particles.
+/// The particles of one species in one tile: structure of arrays in one piece of memory, with room for whole SIMD
+/// vectors. Behind the last particle are zeros or old particles.
 template <class Real>
 class TileParticles {
  public:
@@ -76,7 +84,7 @@ class TileParticles {
   }
   static std::int64_t room_for(std::int64_t count) { return (count + count / 8 + 2 * group - 1) / group * group; }
 
-  /// Makes room for `count` particles; keeps those that are there.
+  /// Makes room for `count` particles and keeps the present ones.
   void reserve(const Device& device, std::int64_t count, int dimensions, int velocities) {
     if (count <= room_) return;
     TileParticles larger;
@@ -120,5 +128,50 @@ class TileParticles {
   std::array<Real*, 3> velocity_{};
   std::uint32_t* rank_ = nullptr;
 };
+
+/// The layers of a field that are in memory, of the periodic box: a layer is a row y in two dimensions, a plane z in
+/// three.
+struct LayerWindow {
+  int cells = 1;  // layers of the box
+  int first = 0;  // in memory; may be negative
+  int count = 1;
+
+  /// The place of a layer of the box, counted from the first in memory; an absent layer gives the last.
+  int at(int layer) const {
+    int place = (layer - first) % cells;
+    if (place < 0) place += cells;
+    return place < count ? place : count - 1;
+  }
+};
+
+/// The tiles of a rank and its layers of grid points, which begin at the corners of its tiles. Its clouds also touch
+/// `below` and `above` layers around them, which other ranks own, or the rank itself.
+struct TileSlab {
+  /// The slab of this rank; ranks beyond the number of rows of tiles have none. `ranks` null: the whole box.
+  TileSlab(const PlasmaOptions& options, const Communicator* ranks);
+
+  int axis = 1;                   // across the layers: the last one of the box
+  int first = 0, count = 0;       // layers
+  int first_tile = 0, tiles = 0;  // by their numbers
+  int below = 0, above = 0;
+  LayerWindow window;          // of a field with the layers around
+  std::array<int, 3> cells{};  // of the box
+  int tiles_in_row = 1;        // tiles with the same place on `axis`
+  std::vector<int> owner;      // rank of each row of tiles; empty: there is one rank
+  std::vector<int> workers;    // ranks that have tiles, ascending
+
+  int rank_of(int tile) const { return owner[static_cast<std::size_t>(tile / tiles_in_row)]; }
+  /// Rows of grid points along x in a layer.
+  std::int64_t rows_in_layer() const { return axis == 2 ? cells[1] : 1; }
+  SlabPlanes planes(const Communicator& ranks) const;
+};
+
+/// Whether each of several GPUs solves for the whole field: one message replaces two, which would take longer than the
+/// solution of a small field. The bits are the same.
+inline bool has_whole_field(const PlasmaOptions& options) { return options.cell_count() <= std::int64_t{1} << 19; }
+/// Ranks have whole blocks of this number of layers.
+int slab_unit(int dimensions);
+/// The largest part of the tiles that a rank has.
+double largest_slab_share(const TileGrid& grid, int ranks);
 
 }  // namespace pergola::plasma

@@ -1,5 +1,6 @@
 #pragma once
-// CUDA only: where the particles of a plasma stand on the device.
+/// CUDA only: a plasma's particles, charge and field on the device as kernels see them, and gather and deposit on the
+/// grid.
 #include <climits>
 #include <cstdint>
 
@@ -18,7 +19,7 @@ struct TileWidth {
   static constexpr int x = dimensions == 3 ? 8 : 16, y = dimensions == 3 ? 8 : 16, z = dimensions == 3 ? 8 : 1;
 };
 
-/// The box cut into tiles, numbered x fastest. On this device are `here` of them, from `first` on.
+/// The box cut into tiles, numbered x fastest. This device has `here` tiles from `first` on.
 struct TileBox {
   physics::TileAxis axis[3];
   int tiles[3] = {1, 1, 1};
@@ -33,8 +34,8 @@ struct TileBox {
   }
 };
 
-/// A particle that could not be handed to its new tile stays in its old group: its first place, relative to the corner
-/// of the new tile, is stored as its complement, which is negative, and the new tile in Groups::away.
+/// A particle without room in its new tile stays in its old group. Its first place, relative to the corner of the new
+/// tile, is stored as its (negative) complement, and the new tile in Groups::away.
 template <class Number>
 PERGOLA_HD Number mark_away(Number place) {
   return ~place;
@@ -48,10 +49,10 @@ struct ParticleArrays {
   std::uint32_t* rank = nullptr;
 };
 
-/// What the kernels find out and check() reads.
+/// Findings of the kernels, which check() reads.
 struct StreamStatus {
   unsigned long long balance;  // arrivals less leavers, of all steps: 0
-  unsigned long long refused;  // particles that had to stay outside their tile, of all steps
+  unsigned long long refused;  // particles that stayed outside their tile, of all steps
   unsigned crowded;            // a tile, its inbox or its list of holes is full or nearly so
   unsigned wrong_charge;       // the charge on the grid was not that of the particles: 1 + species
   unsigned blocks_done;        // of the kernel that adds up the charge
@@ -60,7 +61,7 @@ struct StreamStatus {
   double bad_velocity[3];
 };
 
-/// A particle on its way to a tile that is not on this device.
+/// A particle that goes to a tile on another device.
 template <class Real>
 struct Departure {
   int species, tile;
@@ -80,11 +81,11 @@ struct Departure {
   }
 };
 
-/// Those that a push finds, in any order. Who finds the list full, or that of holes, stays in its slot until there is
-/// room, as outside its own tile.
+/// The departures of a push, in any order. If the list is full, or the list of holes, a particle stays in its slot as
+/// outside its tile until there is room.
 template <class Real>
 struct Outbox {
-  enum Count { listed, late, waiting, for_rank };  // in `counts`; from the last one on how many go to each rank
+  enum Count { listed, late, waiting, for_rank };  // in `counts`; from the last on the departures to each rank
   Departure<Real>* list = nullptr;
   unsigned size = 0;
   unsigned* counts = nullptr;
@@ -101,8 +102,8 @@ struct Outbox {
 };
 
 /// The particles of all species on a device. A group is a tile of a species: group = species · box.here + tile −
-/// box.first. It has room for begin[group + 1] − begin[group] particles, the first count[group] of which are there.
-/// What leaves goes to the inbox of its new group, `inbox_size` places each, and leaves a hole.
+/// box.first. It has room for begin[group + 1] − begin[group] particles and has count[group]. A leaver goes to the
+/// inbox of its new group, of `inbox_size` places, and leaves a hole.
 template <class Real>
 struct Groups {
   TileBox box;
@@ -138,7 +139,7 @@ struct ChargeSums {
   }
 };
 
-/// Of a slab: at the grid points of its layers and the ones around.
+/// In a slab: at the grid points of its layers and the layers around.
 struct SlabSums : ChargeSums {
   int first[3] = {0, 0, 0};  // the grid point with which the memory begins
 
@@ -209,13 +210,13 @@ __device__ __forceinline__ void deposit_on_grid(const TileBox& box, const Sums& 
   });
 }
 
-/// The electric field on the grid. Of a slab that has a part of it, its layers and the ones around are in memory.
+/// The electric field on the grid. In a slab its layers and the layers around are in memory.
 template <class Real>
 struct GridField {
   Field<const Real> of[3];   // components, with the cells of the box; from the first layer in memory on
   int first = 0, count = 1;  // layers in memory; the first may be negative
 
-  /// Of a point of the box, in each component; a layer that is not here gives the last.
+  /// Index of a point of the box, in each component; an absent layer gives the last.
   template <int dimensions, bool slab>
   __device__ __forceinline__ std::int64_t index(int ix, int iy, int iz) const {
     if constexpr (slab) {

@@ -8,7 +8,7 @@
 
 namespace pergola {
 
-/// The length that people's numbers of a plasma are in. Time goes with it: 1/ω_p, or seconds with SI.
+/// The unit of length in a plasma's configuration and files. The unit of time follows: 1/ω_p, or seconds with SI.
 enum class PlasmaLengths { cells, debye, si };
 inline constexpr std::array<std::string_view, 3> plasma_length_names{"cells", "debye", "si"};
 
@@ -17,11 +17,11 @@ PERGOLA_API double plasma_frequency_per_s(double density_per_m3);
 /// √(ε₀ k_B T/(n e²)) in metres, for k_B T in eV and n in m⁻³.
 PERGOLA_API double debye_length_m(double temperature_ev, double density_per_m3);
 
-/// What the numbers of a plasma mean. Computed is in cells, 1/ω_p, e, m_e and n₀ (PlasmaOptions); the file and the logs
-/// are in the units that the run was described in: cells or Debye lengths with 1/ω_p, e, m_e and n₀, or SI. A factor
-/// without `si` takes a computed number to the file, one with `si` a number in the file to SI.
+/// The units of a plasma. Computation is in cells, 1/ω_p, e, m_e and n₀ (PlasmaOptions). Files and logs are in the
+/// units of the configuration: cells or Debye lengths with 1/ω_p, e, m_e and n₀, or SI. Factor::file takes a computed
+/// number to the file, Factor::si a number in the file to SI.
 struct PERGOLA_API PlasmaUnits {
-  /// The scale that a plasma without one gets in SI, which openPMD files must state: 10¹⁸ electrons per m³ of 1 eV.
+  /// The scale of a plasma that states none, because openPMD files need one: 10¹⁸ electrons per m³ of 1 eV.
   static constexpr double default_density_per_m3 = 1e18, default_temperature_ev = 1;
 
   PlasmaLengths lengths = PlasmaLengths::cells;
@@ -34,7 +34,7 @@ struct PERGOLA_API PlasmaUnits {
   std::string length_name() const;  // "cell", "Debye length", "m"
   std::string time_name() const;    // "1/omega_p", "s"
 
-  /// A quantity: its factors from a computed number to the file, and from there to SI.
+  /// The factors of a quantity.
   struct Factor {
     double file = 1, si = 1;
   };
@@ -43,7 +43,7 @@ struct PERGOLA_API PlasmaUnits {
   Factor velocity() const;
   Factor mass() const;
   Factor charge() const;
-  /// Number per volume, from n₀.
+  /// Number per volume.
   Factor density() const;
   Factor charge_density() const;
   Factor electric_field() const;
@@ -60,5 +60,19 @@ struct PERGOLA_API PlasmaUnits {
   double mass_of_a_cell() const;  // of electrons of the reference density, kg or kg/m
   Factor factor(double in_own_units, double in_si) const;
 };
+
+// Names of units for logs, files and pictures, beside PlasmaUnits::length_name() and time_name().
+
+/// From the names of length and time: "cell omega_p" if time is in 1/omega_p, "m/s"; empty if a name is empty.
+PERGOLA_API std::string velocity_unit_name(const std::string& length, const std::string& time);
+
+/// "e n_0", "C/m^3".
+PERGOLA_API std::string charge_density_unit_name(const PlasmaUnits& units);
+PERGOLA_API std::string electric_field_unit_name(const PlasmaUnits& units);
+/// "m_e (lambda_D omega_p)^2/e", "V".
+PERGOLA_API std::string potential_unit_name(const PlasmaUnits& units);
+/// "n_0 m_e cell^4 omega_p^2"; in SI "J", or "J/m" in two dimensions.
+PERGOLA_API std::string energy_unit_name(const PlasmaUnits& units);
+PERGOLA_API std::string momentum_unit_name(const PlasmaUnits& units);
 
 }  // namespace pergola

@@ -12,14 +12,14 @@ namespace {
 
 using Options = std::map<std::string, Variant<bool, std::int64_t, double, std::string>>;
 
-/// Of one moment; the units are those of a file, where it states them.
+/// Particles at one time; units are those of their file, if it states them.
 struct Moment {
   std::shared_ptr<Particles> particles;
   double time = 0, box_side = 0;
   std::optional<FileUnits> units{};
 };
 
-/// Names are those of analyses(): the package has looked.
+/// The package has checked the name against analyses().
 const AnalysisEntry& entry_named(const std::string& name) {
   for (const AnalysisEntry& entry : analysis_entries())
     if (entry.name == name && entry.needs == AnalysisNeeds::particles) return entry;

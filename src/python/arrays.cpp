@@ -1,5 +1,5 @@
 // Memory of the library as arrays: NumPy on the CPU; on a GPU objects with the CUDA array interface and DLPack, which
-// CuPy, PyTorch, JAX and Numba take without a copy.
+// CuPy, PyTorch, JAX and Numba import without a copy.
 #include <cstring>
 
 #include "python/core.hpp"
@@ -29,7 +29,7 @@ struct DLManagedTensor {
 };
 constexpr std::int32_t dl_cpu = 1, dl_cuda = 2;
 
-/// One value per particle in memory that something else keeps, as other libraries ask for it.
+/// One value per particle in memory that `base` keeps alive.
 struct DeviceArray {
   Device device;
   const void* data;
@@ -41,7 +41,7 @@ struct DeviceArray {
 
 std::uint8_t dl_code(const py::dtype& type) { return type.kind() == 'f' ? 2 : type.kind() == 'u' ? 1 : 0; }
 
-/// What lives until the importing library lets go of the tensor.
+/// Lives until the importing library releases the tensor.
 struct Exported {
   DLManagedTensor managed{};
   std::int64_t shape = 0, stride = 1;
@@ -66,7 +66,7 @@ py::capsule to_dlpack(const DeviceArray& array) {
     delete static_cast<Exported*>(managed->context);
   };
   return py::capsule(&exported.release()->managed, "dltensor", [](PyObject* capsule) {
-    if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // it was taken: "used_dltensor"
+    if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // imported: "used_dltensor"
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     managed->release(managed);
   });

@@ -1,3 +1,6 @@
+// The module: errors, managed runs, saved states, and what this build has.
+#include <chrono>
+
 #include "base/version.hpp"
 #include "python/core.hpp"
 
@@ -21,8 +24,53 @@ const char* kind_word(ErrorKind kind) {
   return "numerics";
 }
 
+/// Returns run.json as text. `progress` is called a few times a second with time, end and seconds left.
+std::string run(const RunConfig& config, const std::string& directory, bool resume, bool overwrite,
+                const py::object& progress) {
+  RunOptions options;
+  options.directory = directory;
+  options.resume = resume;
+  options.overwrite = overwrite;
+  bool signalled = false;
+  auto next_look = std::chrono::steady_clock::now();
+  options.interrupted = [&] {
+    if (signalled || std::chrono::steady_clock::now() < next_look) return signalled;
+    next_look = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    const py::gil_scoped_acquire lock;
+    signalled = PyErr_CheckSignals() != 0;
+    if (signalled) PyErr_Clear();  // the run ends with a checkpoint first
+    return signalled;
+  };
+  if (!progress.is_none())
+    options.progress = [&](const RunProgress& now) {
+      const py::gil_scoped_acquire lock;
+      progress(now.time, now.end_time, now.seconds_left);
+    };
+  RunSummary summary;
+  {
+    const py::gil_scoped_release free;
+    summary = run_system(config, options);
+  }
+  if (signalled) {
+    PyErr_SetString(PyExc_KeyboardInterrupt, "the run was stopped after a checkpoint; resume=True goes on");
+    throw py::error_already_set();
+  }
+  return summary.json;
+}
+
+std::shared_ptr<Checkpoint> load(const std::string& directory) {
+  const py::gil_scoped_release free;
+  std::string warnings;
+  auto found = read_newest_checkpoint(directory, [&](const std::string& text) { warnings += text + "; "; });
+  if (!found)
+    throw Error(ErrorKind::input,
+                directory + ": " + warnings + "expected a state that Simulation.save wrote, found none");
+  return std::make_shared<Checkpoint>(std::move(*found));
+}
+
 }  // namespace
 
+/// pergola.Error with .kind, and the translation of the library's errors into it.
 void bind_errors(py::module_& module) {
   static PyObject* error_class = nullptr;  // lives as long as the interpreter, as the module does
   error_class = PyErr_NewExceptionWithDoc(
@@ -39,6 +87,27 @@ void bind_errors(py::module_& module) {
       made.attr("kind") = kind_word(error.kind());
       PyErr_SetObject(error_class, made.ptr());
     }
+  });
+}
+
+void bind_runs(py::module_& module) {
+  py::class_<Checkpoint, std::shared_ptr<Checkpoint>>(module, "Checkpoint")
+      .def_readonly("description", &Checkpoint::description);
+  module.def("load", &load);
+  module.def("run", &run);
+  module.def("solvers", [] {
+    py::dict all;
+    for (const auto& entry : solver_entries())
+      all[py::str(entry.name)] = py::dict(py::arg("summary") = entry.summary, py::arg("jerk") = entry.can.jerk,
+                                          py::arg("periodic") = entry.can.periodic);
+    return all;
+  });
+  module.def("devices", [] {
+    py::list all;
+    for (const auto& one : list_devices())
+      all.append(py::dict(py::arg("spec") = one.spec, py::arg("name") = one.name, py::arg("usable") = one.usable,
+                          py::arg("why_not") = one.why_not));
+    return all;
   });
 }
 

@@ -14,7 +14,7 @@ Error shape_error(const std::string& what, const std::string& expected, const py
   return Error(ErrorKind::input, what + ": expected an array of " + expected + ", found one of shape " + shape);
 }
 
-/// The columns of an array with one row of three per particle.
+/// Takes the columns of an array with one row of three per particle.
 void take_vectors(const char* name, const Numbers& rows, std::int64_t n, std::vector<double>& x, std::vector<double>& y,
                   std::vector<double>& z) {
   if (rows.ndim() != 2 || rows.shape(1) != 3 || rows.shape(0) != n)
@@ -61,7 +61,7 @@ py::array_t<double> rows_of(const std::vector<double>& x, const std::vector<doub
   return rows;
 }
 
-/// A writable view of a member, which keeps the particles.
+/// A writable view of a member, which keeps the particles alive.
 template <class T>
 auto member(std::vector<T> Particles::*which) {
   return [which](const py::object& self) {
@@ -114,7 +114,7 @@ std::shared_ptr<Particles> model(const RunConfig& config) {
   return std::make_shared<Particles>(*begin.particles->whole());
 }
 
-/// Accelerations as rows, potentials, and how long the device took.
+/// Accelerations as rows, potentials, and the seconds on the device.
 py::tuple forces(const RunConfig& config, const Particles& particles, bool potential, double box_side) {
   ForceResult found;
   {
@@ -134,7 +134,7 @@ py::tuple forces(const RunConfig& config, const Particles& particles, bool poten
                         found.prepare_seconds + found.evaluate_seconds);
 }
 
-/// The same of places and masses alone: for a few particles an object of Python's takes as long as their forces.
+/// The same for positions and masses alone: for a few particles a Particles object takes as long as their forces.
 py::tuple forces_at(const RunConfig& config, const Numbers& position, const Numbers& mass, bool potential,
                     double box_side) {
   return forces(config, *make_particles(position, {}, mass, {}, {}, false), potential, box_side);

@@ -1,5 +1,5 @@
-// A simulation that Python drives: one step or many without the interpreter's lock, arrays lent between steps, forces
-// that are Python functions.
+// A simulation that Python drives: steps without the interpreter's lock, borrowed arrays between steps, and forces that
+// are Python functions.
 #include <chrono>
 
 #include "python/core.hpp"
@@ -8,18 +8,18 @@ namespace pergola::python {
 
 namespace {
 
-/// How often a long call looks for Ctrl-C and reports.
+/// The interval at which a long call checks for Ctrl-C and reports.
 constexpr auto look_every = std::chrono::milliseconds(50);
 
-/// What lent arrays hang on. While it lives the memory does: the simulation's, or what the simulation left behind.
+/// Keeps the memory of borrowed arrays alive: the simulation's, or the memory that the simulation left behind.
 struct Lending {
-  std::shared_ptr<Gravity> simulation;
+  std::shared_ptr<GravitySystem> simulation;
   LentParticles particles;
   std::shared_ptr<void> left;
-  bool held = true;  // by an array
+  bool held = true;  // an array exists
 };
 
-/// The base of arrays: keeps `kept`, and says so while one of them is there.
+/// The base of arrays: keeps `kept` alive, and clears kept->held when the last array is gone.
 template <class Kept>
 py::capsule base_of_arrays(const std::shared_ptr<Kept>& kept) {
   return py::capsule(new std::shared_ptr<Kept>(kept), [](void* pointer) {
@@ -31,15 +31,16 @@ py::capsule base_of_arrays(const std::shared_ptr<Kept>& kept) {
 
 class Driver {
  public:
-  explicit Driver(std::shared_ptr<Gravity> simulation) : simulation_(std::move(simulation)) {}
+  explicit Driver(std::shared_ptr<GravitySystem> simulation) : simulation_(std::move(simulation)) {}
 
-  const Gravity& look() const { return *simulation_; }
+  const GravitySystem& look() const { return *simulation_; }
 
-  /// To `time`, or to the step after Ctrl-C. `tick` is called a few times a second with the time of the latest step.
+  /// Advances to `time`, or to the step after Ctrl-C. `tick` is called a few times a second with the time of the latest
+  /// step.
   bool run_until(double time, const py::object& tick) {
     return drive([&] {
       const double end = simulation_->config().run.end_time;
-      if (!(time >= simulation_->time()) || time > end) simulation_->run_until(time);  // says what is wrong with it
+      if (!(time >= simulation_->time()) || time > end) simulation_->run_until(time);  // throws the error
       bool interrupted = false;
       auto next_look = std::chrono::steady_clock::now() + look_every;
       const bool reached = simulation_->advance(time, [&] {
@@ -60,7 +61,7 @@ class Driver {
     });
   }
 
-  /// One step, unless it would end beyond `limit`; whether there was one.
+  /// Takes a step unless it would end beyond `limit`; returns whether it did.
   bool step_before(double limit) {
     const bool reached = drive([&] {
       simulation_->pause_every(1);
@@ -68,7 +69,7 @@ class Driver {
       simulation_->pause_every(0);
       return no_more;
     });
-    check_signals();
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return !reached;
   }
   void step() {
@@ -83,9 +84,9 @@ class Driver {
     });
   }
 
-  /// Arrays by name, and their time.
+  /// Borrows arrays: by name, and their time.
   py::tuple lend(bool write);
-  /// Gives them back; `changed`: forces are found anew. True: somebody still had one, and has the old memory now.
+  /// Ends the borrowing; `changed`: forces are computed anew. True: an array was kept, and now has the old memory.
   bool take_back(bool changed);
 
   std::shared_ptr<Particles> particles() const {
@@ -126,7 +127,7 @@ class Driver {
       throw Error(ErrorKind::input, "arrays: expected the block `with sim.arrays()` to end before the particles move");
   }
 
-  /// Calls what changes the simulation without the interpreter's lock.
+  /// Calls work(), which changes the simulation, without the interpreter's lock.
   template <class Work>
   bool drive(const Work& work) {
     check_idle();
@@ -150,7 +151,7 @@ class Driver {
     }
   }
 
-  std::shared_ptr<Gravity> simulation_;
+  std::shared_ptr<GravitySystem> simulation_;
   std::shared_ptr<Lending> lending_;
   bool busy_ = false, broken_ = false, between_steps_ = false;
 };
@@ -194,9 +195,9 @@ bool Driver::take_back(bool changed) {
   return kept;
 }
 
-/// One call of a force.
+/// A call of a force.
 struct Call {
-  bool held = true;  // an array of it
+  bool held = true;  // an array of it exists
 };
 
 py::object force_arrays(const auto& call, const py::capsule& base) {
@@ -208,7 +209,7 @@ py::object force_arrays(const auto& call, const py::capsule& base) {
       arrays[name] = py::none();
     } else if (!call.index) {
       arrays[name] = array_view(device, all + call.first, call.count, false, base);
-    } else {  // a part of the particles asks: theirs
+    } else {  // some particles are active
       using T = std::remove_cvref_t<decltype(*all)>;
       py::array_t<T> part(call.count);
       for (std::int64_t t = 0; t < call.count; ++t) part.mutable_data()[t] = all[call.index[t]];
@@ -233,8 +234,7 @@ std::shared_ptr<py::function> held(const py::function& function) {
           }};
 }
 
-}  // namespace
-
+/// A Python function as a user's force.
 UserForce python_force(const py::function& function) {
   return user_force([call_it = held(function)](const auto& call) {
     if (call.device->is_cuda() && call.index)
@@ -249,6 +249,8 @@ UserForce python_force(const py::function& function) {
                   "copy of it");
   });
 }
+
+}  // namespace
 
 void bind_simulation(py::module_& module) {
   py::class_<RunConfig, std::shared_ptr<RunConfig>>(module, "Config")
@@ -272,16 +274,16 @@ void bind_simulation(py::module_& module) {
   py::class_<Driver, Made>(module, "Driver")
       .def(py::init([](const RunConfig& config) {
         const py::gil_scoped_release free;
-        return std::make_shared<Driver>(std::make_shared<Gravity>(config));
+        return std::make_shared<Driver>(std::make_shared<GravitySystem>(config));
       }))
       .def(py::init([](const RunConfig& config, const Particles& particles, double time) {
         const py::gil_scoped_release free;
-        return std::make_shared<Driver>(std::make_shared<Gravity>(config, particles, time));
+        return std::make_shared<Driver>(std::make_shared<GravitySystem>(config, particles, time));
       }))
       .def_static("resume",
                   [](const RunConfig& config, const Checkpoint& from) {
                     const py::gil_scoped_release free;
-                    return std::make_shared<Driver>(std::make_shared<Gravity>(config, from.blocks));
+                    return std::make_shared<Driver>(std::make_shared<GravitySystem>(config, from.blocks));
                   })
       .def("run_until", &Driver::run_until)
       .def("step", &Driver::step)

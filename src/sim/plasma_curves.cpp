@@ -1,14 +1,14 @@
 // Curves and maps of the fields of a plasma.
 #include "sim/plasma_curves.hpp"
+#include "analysis/mode_recorder.hpp"
+#include "physics/green.hpp"
+#include "plasma/units.hpp"
 
 #include <fmt/core.h>
 
 #include <complex>
 #include <cstddef>
 
-#include "analysis/mode_recorder.hpp"
-#include "physics/green.hpp"
-#include "plasma/unit_names.hpp"
 
 namespace pergola {
 

@@ -1,6 +1,10 @@
 // Waves of a plasma: what is recorded during a run, fits of frequency and growth, and the theory that they are compared
 // with.
 #include "sim/plasma_diagnostics.hpp"
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
+#include "physics/plasma_dispersion.hpp"
+#include "physics/green.hpp"
 
 #include <fmt/core.h>
 
@@ -9,11 +13,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/atomic_file.hpp"
-#include "base/text.hpp"
-#include "physics/bernstein.hpp"
-#include "physics/green.hpp"
-#include "physics/plasma_dispersion.hpp"
 
 namespace pergola {
 

@@ -1,14 +1,6 @@
 // PlasmaSystem: how it is made, its steps, its files and its report. plasma_spread.cpp has what rank 0 reads of all
 // ranks.
 #include "sim/plasma_system.hpp"
-
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
@@ -18,11 +10,19 @@
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
-#include "plasma/unit_names.hpp"
+#include "plasma/units.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
 #include "sim/system.hpp"
 #include "sim/system_entry.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
 
 namespace pergola {
 

@@ -12,7 +12,7 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "physics/multi_index.hpp"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 
 namespace pergola::tree {
 

@@ -1,6 +1,6 @@
 #pragma once
 // CUDA only: when a cell may act through its expansion, in open space.
-#include "physics/opening.hpp"
+#include "physics/expansion.hpp"
 #include "physics/pair.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/estimate.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA only: the sums over the pairs of a leaf's particles, by a warp or a team of warps, in open space.
 #include "device/launch.cuh"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 #include "physics/separation.hpp"
 #include "physics/split.hpp"
 #include "tree/leaf_targets.cuh"

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "device/launch.cuh"
-#include "physics/pair_laws.hpp"
+#include "physics/pair.hpp"
 #include "physics/separation.hpp"
 #include "physics/split.hpp"
 #include "tree/leaf_targets.cuh"

@@ -5,9 +5,7 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 
 #include "device/simd_pack.inl"
 #include "physics/expansion.inl"
-#include "physics/opening.inl"
 #include "physics/pair.inl"
-#include "physics/pair_laws.inl"
 #include "physics/separation.inl"
 #include "physics/split.inl"
 #include "tree/nearest_image.inl"

@@ -1,16 +1,16 @@
 #include "analysis/groups.hpp"
+#include "analysis/analysis.hpp"
+#include "base/error.hpp"
+#include "base/philox.hpp"
+#include "physics/power_spectrum.hpp"
+#include "physics/cosmology.hpp"
+#include "physics/halos.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "analysis/analysis.hpp"
-#include "base/error.hpp"
-#include "base/philox.hpp"
-#include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
-#include "physics/halo_mass_function.hpp"
 
 namespace pergola {
 namespace {
@@ -93,7 +93,7 @@ TEST(MassFunction, CountsTheGroups) {
                Error);
 }
 
-// Reference: physics/halo_mass_function.hpp, which has tests of its own, at the radius that the mass has at the mean
+// Reference: physics/halos.hpp, which has tests of its own, at the radius that the mass has at the mean
 // density.
 TEST(MassFunction, StandsBesideWhatTheoryExpects) {
   auto snapshot = box_with_ball(300, {5, 5, 5});

@@ -10,7 +10,7 @@
 #include "analysis/groups.hpp"
 #include "analysis/sampled_halo.hpp"
 #include "base/philox.hpp"
-#include "physics/halo.hpp"
+#include "physics/halos.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {

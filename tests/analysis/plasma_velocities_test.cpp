@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "physics/maxwellian.hpp"
-#include "physics/normal_quantile.hpp"
+#include "physics/numerics.hpp"
+#include "physics/plasma_dispersion.hpp"
 
 namespace pergola {
 namespace {

@@ -1,4 +1,9 @@
 #include "analysis/structure.hpp"
+#include "base/philox.hpp"
+#include "comm/communicator.hpp"
+#include "comm/shares.hpp"
+#include "particles/particle_source.hpp"
+#include "physics/power_spectrum.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +11,6 @@
 #include <numbers>
 #include <tuple>
 
-#include "base/philox.hpp"
-#include "comm/communicator.hpp"
-#include "comm/shares.hpp"
-#include "particles/particle_source.hpp"
-#include "physics/eisenstein_hu.hpp"
 
 namespace pergola {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "io/temporary_directory.hpp"
-#include "plasma/coordinates.hpp"
+#include "plasma/particles.hpp"
 
 namespace pergola {
 namespace {

@@ -11,9 +11,8 @@
 #include "models/density_wave.hpp"
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"
-#include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
+#include "physics/cosmology.hpp"
 
 namespace pergola {
 

@@ -1,4 +1,9 @@
 #include "models/isotropic_sphere.hpp"
+#include "analysis/energy.hpp"
+#include "base/error.hpp"
+#include "physics/external.hpp"
+#include "physics/spheres.hpp"
+#include "time/integrator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +12,6 @@
 #include <functional>
 #include <numbers>
 
-#include "analysis/energy.hpp"
-#include "base/error.hpp"
-#include "physics/external.hpp"
-#include "physics/hernquist.hpp"
-#include "physics/king.hpp"
-#include "time/integrator.hpp"
 
 namespace pergola {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "models/model.hpp"
 #include "models/model_source.hpp"
-#include "physics/orbit.hpp"
+#include "physics/kepler.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {

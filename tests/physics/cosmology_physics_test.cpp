@@ -6,9 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola::physics {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "physics/mesh_gradient.hpp"
+#include "physics/mesh_stencils.hpp"
 
 namespace pergola::physics {
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "physics/bernstein.hpp"
-
 namespace pergola {
 namespace {
 

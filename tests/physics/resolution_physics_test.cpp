@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "physics/quadrature.hpp"
+#include "physics/numerics.hpp"
 
 namespace pergola {
 namespace {

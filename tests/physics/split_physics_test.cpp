@@ -5,9 +5,8 @@
 
 #include "physics/ewald.hpp"
 #include "physics/green.hpp"
-#include "physics/pair_laws.hpp"
-#include "physics/quadrature.hpp"
-#include "physics/softened_split.hpp"
+#include "physics/numerics.hpp"
+#include "physics/pair.hpp"
 #include "physics/split.hpp"
 
 namespace pergola::physics {

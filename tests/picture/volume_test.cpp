@@ -1,14 +1,14 @@
 #include "picture/volume.hpp"
+#include "base/philox.hpp"
+#include "comm/communicator.hpp"
+#include "physics/numerics.hpp"
+#include "physics/volume_light.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "base/philox.hpp"
-#include "comm/communicator.hpp"
-#include "physics/quadrature.hpp"
-#include "physics/volume_light.hpp"
 
 namespace pergola {
 namespace {

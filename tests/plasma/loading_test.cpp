@@ -8,7 +8,7 @@
 #include <numbers>
 #include <set>
 
-#include "physics/normal_quantile.hpp"
+#include "physics/numerics.hpp"
 
 namespace pergola {
 namespace {

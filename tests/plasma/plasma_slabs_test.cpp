@@ -136,7 +136,7 @@ TEST(PlasmaFieldBlocks, ComeToRankZeroFromAllRanks) {
     const std::int64_t rows = options.dimensions == 3 ? cells[1] : 1;
     for (const int ranks : {1, 2, 3, 7, 16})
       run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-        const plasma::TileSlab slab(plasma::TileGrid(options), 2, communicator);
+        const plasma::TileSlab slab(options, &communicator);
         const std::vector<double> own = layers_of(all, slab);
         for (const FieldBlock& block : {FieldBlock{0, cells[0], 0, layers}, FieldBlock{1, 3, 0, layers},
                                         FieldBlock{0, cells[0], 9, 17}, FieldBlock{5, 1, layers - 1, 1}}) {

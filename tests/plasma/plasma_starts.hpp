@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "physics/normal_quantile.hpp"
+#include "physics/numerics.hpp"
 #include "plasma/particle_in_cell.hpp"
 
 namespace pergola {

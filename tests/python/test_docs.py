@@ -7,12 +7,12 @@ import unittest
 
 import harness
 import pergola
-from pergola import _particles, _progress, _run, _settings, _simulation, _units, plot
+from pergola import _particles, _run, _settings, _simulation, _units, plot
 
 
 def load_tests(loader, tests, pattern):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for module in (pergola, _particles, _progress, _run, _settings, _simulation, _units, plot):
+    for module in (pergola, _particles, _run, _settings, _simulation, _units, plot):
         tests.addTests(doctest.DocTestSuite(module, optionflags=flags))
     for page in sorted(glob.glob(os.path.join(harness.SOURCE, "docs", "*.md"))):
         with open(page, encoding="utf-8") as file:

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "physics/growth.hpp"
+#include "physics/cosmology.hpp"
 #include "sim/gravity_system.hpp"
 #include "test_devices.hpp"
 

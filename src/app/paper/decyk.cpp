@@ -1,8 +1,8 @@
 // The experiment of decyk: a thermal plasma on 256 × 512 cells, its time per particle and step.
 #include <limits>
 
+#include "app/bench.hpp"
 #include "app/paper/session.hpp"
-#include "app/plasma_bench.hpp"
 
 namespace pergola::app {
 

@@ -8,7 +8,7 @@
 #include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/coupling/slab_lists.hpp"
 #include "mesh/slab_planes.hpp"
-#include "physics/point_mass.hpp"
+#include "physics/multipole.hpp"
 
 namespace pergola {
 

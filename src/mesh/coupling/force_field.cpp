@@ -1,10 +1,10 @@
 #include "mesh/coupling/exchange_loops.hpp"
+#include "device/parallel.hpp"
+#include "physics/mesh_stencils.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "device/parallel.hpp"
-#include "physics/mesh_gradient.hpp"
 
 namespace pergola::exchange {
 

@@ -1,5 +1,5 @@
 #include "mesh/coupling/deposit_cuda.cuh"
-#include "physics/mesh_gradient.hpp"
+#include "physics/mesh_stencils.hpp"
 
 namespace pergola::cuda {
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "mesh/coupling/deposit_cuda.cuh"
-#include "physics/point_mass.hpp"
+#include "physics/multipole.hpp"
 
 namespace pergola::cuda {
 

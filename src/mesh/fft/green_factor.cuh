@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "physics/green.hpp"
-#include "physics/softened_split.hpp"
+#include "physics/split.hpp"
 
 namespace pergola::cuda {
 

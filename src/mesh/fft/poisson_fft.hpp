@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mesh/poisson.hpp"
-#include "physics/softened_split.hpp"
+#include "physics/split.hpp"
 
 namespace pergola {
 

@@ -5,8 +5,8 @@
 
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
+#include "physics/mesh_stencils.hpp"
 #include "physics/multipole.hpp"
-#include "physics/poisson_stencil.hpp"
 
 namespace pergola::multigrid {
 

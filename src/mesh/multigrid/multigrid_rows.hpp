@@ -1,6 +1,6 @@
 #pragma once
+#include "physics/mesh_stencils.hpp"
 #include "physics/multipole.hpp"
-#include "physics/poisson_stencil.hpp"
 
 namespace pergola::multigrid {
 

@@ -53,7 +53,7 @@ def write(path, particles, time=0.0, box_size=0.0):
 
 
 class _Models:
-    """The initial conditions that Pergola makes, by name: ``pergola.models["king"]`` tells its options."""
+    """The initial conditions that Pergola makes, by name: ``pergola.models["king"]`` has its options."""
 
     def __iter__(self):
         return iter(one["name"] for one in _core.models())

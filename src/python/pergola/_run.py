@@ -1,10 +1,96 @@
-"""Managed runs, as `pergola run` makes them."""
+"""Managed runs, as `pergola run` makes them; the progress bar; and processes of one MPI job, which know nothing of each other."""
+import fcntl
 import json
 import os
+import sys
+import time
+import warnings
 
-from . import _core, _job
-from ._progress import Progress
-from ._settings import lines, settings
+from . import _core
+from ._settings import error, lines, settings
+
+_SIZES = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK", "SLURM_STEP_NUM_TASKS": "SLURM_PROCID"}
+_held = {}
+_warned = False
+
+
+def _place():
+    """(rank, size) of this process in the MPI job that started it; None if it is alone."""
+    for size, rank in _SIZES.items():
+        if os.environ.get(size, "1").isdigit() and int(os.environ.get(size, "1")) > 1:
+            return os.environ.get(rank, "?"), int(os.environ[size])
+    return None
+
+
+def warn_of_others():
+    """Warns once: a script under mpirun makes one simulation per process, not one for all."""
+    global _warned
+    place = _place()
+    if not place or _warned:
+        return
+    _warned = True
+    warnings.warn(f"process {place[0]} of {place[1]}: in Python each process has simulations of its own, which know nothing of the "
+                  "others; give each its own directory. `mpirun pergola run` shares one run out", stacklevel=4)
+
+
+def hold(directory):
+    """Locks a directory for this process: processes of a job would replace each other's states in it."""
+    if not _place():
+        return
+    path = os.path.realpath(directory)
+    if path in _held:
+        return
+    os.makedirs(path, exist_ok=True)
+    file = os.open(os.path.join(path, ".lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        raise error(f"{directory}: another process of this job saves its states here; expected a directory for each") from None
+    _held[path] = file  # as long as the process lives
+
+
+class Progress:
+    """A progress bar of plain text on stderr: one line, in a terminal or a notebook.
+
+    >>> import io
+    >>> out = io.StringIO()
+    >>> with Progress(0, 2, enabled=True, out=out, least_seconds=0) as bar:
+    ...     bar.show(1.0)
+    >>> "50 %" in out.getvalue()
+    True
+    """
+
+    WIDTH = 30
+
+    def __init__(self, begin, end, enabled, out=None, least_seconds=0.1):
+        self.begin, self.end, self.enabled = begin, end, enabled
+        self._out = out if out is not None else sys.stderr
+        self._least = least_seconds
+        self._started = self._shown = time.monotonic()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.enabled:
+            if kind is None:
+                self._shown = 0
+                self.show(self.end)
+            self._out.write("\n")
+            self._out.flush()
+
+    def show(self, now):
+        """At most a few times a second."""
+        clock = time.monotonic()
+        if not self.enabled or clock - self._shown < self._least:
+            return
+        self._shown = clock
+        done = 1.0 if self.end == self.begin else min(1.0, max(0.0, (now - self.begin) / (self.end - self.begin)))
+        left = (clock - self._started) * (1 - done) / done if done > 0 else 0.0
+        bar = "#" * round(self.WIDTH * done)
+        self._out.write(f"\r[{bar:<{self.WIDTH}}] {100 * done:3.0f} %  t = {now:g}  {left:.0f} s left ")
+        self._out.flush()
 
 
 def run(config, output, resume=False, overwrite=False, progress=False, **keywords):
@@ -17,7 +103,7 @@ def run(config, output, resume=False, overwrite=False, progress=False, **keyword
     >>> sorted(os.listdir(place))[:2], card["status"]
     (['checkpoint', 'energy.csv'], 'finished')
     """
-    _job.warn_of_others()
+    warn_of_others()
     found = settings(keywords, config if isinstance(config, dict) else None)
     sets = lines(found)
     made = _core.Config.parse("", "run", sets) if isinstance(config, dict) else _core.Config.read(os.fspath(config), sets)

@@ -1,4 +1,4 @@
-"""Keywords and dicts as the configuration's keys (docs/configuration.md)."""
+"""Keywords and dicts as keys of the configuration (docs/configuration.md)."""
 import difflib
 import functools
 import math
@@ -6,7 +6,7 @@ import math
 from . import _core
 from ._core import Error
 
-# Keywords that have a place of their own; any other must be an option of the model.
+# Keywords that mean a key of the configuration; any other must be an option of the model.
 _PLACES = {
     "model": "particles.model", "n": "particles.n", "seed": "particles.seed",
     "solver": "gravity.solver", "softening": "gravity.softening", "external": "gravity.external",
@@ -26,7 +26,7 @@ def error(text, kind="input"):
 
 
 def is_quantity(value):
-    """Whether a number, or an array, has a unit as those of astropy have: its number alone would say something else."""
+    """Whether a number, or an array, has a unit as in astropy: its number alone would mean something else."""
     return hasattr(value, "unit") and hasattr(value, "to_value")
 
 
@@ -58,7 +58,7 @@ def to_toml(value, key="value"):
 
 
 def _tables(config, prefix=""):
-    """A nested dict as (key, value), with the tables of the configuration taken apart."""
+    """A nested dict as (key, value) with full keys."""
     for name, value in config.items():
         key = prefix + str(name)
         if isinstance(value, dict) and key not in ("gravity.softening",):
@@ -97,7 +97,7 @@ def settings(keywords, config=None):
 
 
 def _plain(found):
-    """With the quantities of astropy as numbers in the units that are named."""
+    """The same with quantities of astropy as numbers in the units of units.system."""
     quantities = [key for key, value in found.items() if is_quantity(value)]
     if not quantities:
         return found
@@ -112,13 +112,13 @@ def lines(found):
     return [f"{key}={to_toml(value, key)}" for key, value in found.items()]
 
 
-@functools.lru_cache(64, typed=True)  # 1 and 1.0 and True are other words
+@functools.lru_cache(64, typed=True)  # 1, 1.0 and True are different
 def _known_force_config(**keywords):
     return _core.Config.parse_force(lines(settings(keywords)))
 
 
 def force_config(**keywords):
-    """Of a force evaluation alone; the same keywords are read once, unless one of them may change (a list, a dict)."""
+    """The configuration of a force evaluation; the same keywords are read once, unless one may change (a list, a dict)."""
     try:
         return _known_force_config(**keywords)
     except TypeError:

@@ -3,9 +3,9 @@ import json
 import os
 from collections import namedtuple
 
-from . import _core, _job
+from . import _core
 from ._core import Particles
-from ._progress import Progress
+from ._run import Progress, hold, warn_of_others
 from ._settings import error, lines, settings
 from ._units import of_config
 
@@ -75,9 +75,9 @@ class Simulation:
         found = settings(keywords, config if isinstance(config, dict) else None)
         file = None if config is None or isinstance(config, dict) else os.fspath(config)
         if self._forces:
-            found.setdefault("time.integrator", "leapfrog")  # the configuration does not see them
+            found.setdefault("time.integrator", "leapfrog")  # the configuration does not know of the forces
         if file is None and "run.end_time" not in found:
-            # As long as block times can be counted: 2^21 of the longest steps; and as short steps change the time.
+            # Block times count to 2^21 of the longest steps; a shorter step must still change the time.
             longest = float(found.get("time.step_max", 0.125)) * 2**21
             step = found.get("time.step")
             found["run.end_time"] = min(longest, float(step) * 2**50) if isinstance(step, (int, float)) and step > 0 else longest
@@ -86,7 +86,7 @@ class Simulation:
         self._begin(particles, time)
 
     def _begin(self, particles, time):
-        _job.warn_of_others()
+        warn_of_others()
         if self._config.is_plasma:
             raise error("plasma: expected a run under gravity; pergola.run() runs a plasma")
         for force in self._forces:
@@ -108,7 +108,7 @@ class Simulation:
 
     @property
     def time(self):
-        """Of the state that ``particles`` and ``energies`` show."""
+        """The time of ``particles`` and ``energies``."""
         return self._driver.time
 
     @property
@@ -122,7 +122,7 @@ class Simulation:
 
     @property
     def choices(self):
-        """What was chosen where the configuration leaves it open (the step, a mesh): sentences."""
+        """Automatic choices (the step, a mesh), as sentences."""
         return self._driver.choices
 
     @property
@@ -137,7 +137,7 @@ class Simulation:
 
     @property
     def units(self):
-        """What the numbers mean; None for N-body units."""
+        """The units; None for N-body units."""
         return of_config(self._config)
 
     @property
@@ -148,7 +148,7 @@ class Simulation:
 
     @property
     def particles(self):
-        """A copy of the particles at ``time``, in the order of their input. Setting it goes on with others from here."""
+        """A copy of the particles at ``time``, in the order of their input. Set it to continue with other particles."""
         return self._driver.particles()
 
     @particles.setter
@@ -156,7 +156,7 @@ class Simulation:
         self._driver.set_particles(particles)
 
     def add(self, particles):
-        """More particles from here on; ids that are taken are given anew, after the largest."""
+        """Adds particles; if ids collide, the added ones get new ids after the largest."""
         all_of_them = self.particles
         more = particles.copy()
         if set(all_of_them.id.tolist()) & set(more.id.tolist()):
@@ -224,7 +224,7 @@ class Simulation:
     def save(self, directory):
         """Writes the state into a directory, where the two newest are kept, with checksums; ``Simulation.load`` goes on from
         it with the same bits. The name of the file is returned."""
-        _job.hold(directory)
+        hold(directory)
         return self._driver.save(os.fspath(directory), json.dumps({"pergola": 1, "config": self.config}))
 
     @classmethod
@@ -250,6 +250,6 @@ class Simulation:
         made._config = _core.Config.parse(description["config"], os.fspath(directory), [])
         for force in made._forces:
             made._config.add_force(force)
-        _job.warn_of_others()
+        warn_of_others()
         made._driver = _core.Driver.resume(made._config, found)
         return made

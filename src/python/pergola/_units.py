@@ -1,4 +1,4 @@
-"""What numbers mean: plain factors, and astropy's units where astropy is installed."""
+"""Units: plain factors, and astropy's units if astropy is installed."""
 from . import _core
 from ._settings import error, is_quantity
 

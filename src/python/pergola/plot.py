@@ -1,4 +1,4 @@
-"""Plots into matplotlib axes, where matplotlib is installed."""
+"""Plots into matplotlib axes, if matplotlib is installed."""
 import numpy as np
 
 
