@@ -17,7 +17,6 @@
 #include <numeric>
 #include <utility>
 
-
 // Three ways to the lowest potential: known potentials are compared over ranks; few particles, and GPUs, are gathered
 // on rank 0; many particles use the distributed tree. All compare (potential, id), so that they find the same particle.
 namespace pergola {

@@ -11,9 +11,8 @@
 #include "analysis/analysis.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/bar.hpp"
 #include "physics/exponential_disc.hpp"
-#include "physics/profiles.hpp"
+#include "physics/measures.hpp"
 
 // Rings and bars use particles sorted by distance from the axis. Circular speeds come from the radial part of the
 // acceleration, v² = −R·a, averaged over a ring; kappa from the slope of v² between neighbouring rings.

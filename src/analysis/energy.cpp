@@ -16,7 +16,6 @@
 #include <cstring>
 #include <vector>
 
-
 // One process sums chunk by chunk. With distributed particles each rank sums the chunks that begin in its range of the
 // input, fetching the few particles that other ranks hold of its last chunk; rank 0 then adds the chunks in order. This
 // is why the bits do not depend on the number of ranks.

@@ -9,8 +9,8 @@
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "particles/shown_particles.hpp"
-#include "physics/measures.hpp"
 #include "physics/external.hpp"
+#include "physics/measures.hpp"
 
 // Sums over particles in fixed chunks, on their device. A body such as `ConservedTerms` says what particle i adds; the
 // same body runs on CPU and CUDA. A chunk has a fixed number of particles and is summed in order, so that the bits do

@@ -9,7 +9,6 @@
 #include <complex>
 #include <numbers>
 
-
 // The split α is 8 over the shortest side: then nearest images suffice for the short-range part, and waves up to k² =
 // 56 α² for the long-range part. S(k) is summed once over all particles; each target then needs one sum over the waves.
 namespace pergola {

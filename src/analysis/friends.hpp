@@ -10,7 +10,6 @@
 #include "device/device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
-#include "particles/separation.hpp"
 
 // Friends of friends: groups of particles in which each is within a linking length of another member. Davis et al.
 // 1985, ApJ 292, 371.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "analysis/neighbourhood.hpp"
 #include "analysis/groups_cuda.cuh"
+#include "analysis/neighbourhood.hpp"
 #include "particles/box.hpp"
 
 // Compiled without fused multiply-add (src/CMakeLists.txt): sums over members and spheres must have the bits of the

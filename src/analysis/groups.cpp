@@ -16,9 +16,9 @@
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
 #include "gravity/solver.hpp"
-#include "particles/separation.hpp"
-#include "physics/halo.hpp"
-#include "physics/profiles.hpp"
+#include "particles/box.hpp"
+#include "physics/halos.hpp"
+#include "physics/measures.hpp"
 
 // Large groups are measured one after the other, each with all threads; small groups in parallel, each with one thread.
 // A group's centre is searched with a softening of a hundredth of its size.

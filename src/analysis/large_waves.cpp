@@ -10,7 +10,6 @@
 #include <cmath>
 #include <vector>
 
-
 namespace pergola {
 
 namespace {

@@ -10,7 +10,6 @@
 #include <numeric>
 #include <utility>
 
-
 // Searches happen twice at most. First each particle searches its own rank. If its sphere reaches the bounds of other
 // ranks (or their periodic images), it asks them for all particles at most as far as its farthest neighbour, and keeps
 // the nearest of all answers.

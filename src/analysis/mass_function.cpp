@@ -4,10 +4,10 @@
 #include "analysis/spread_groups.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/power_spectrum.hpp"
 #include "physics/cosmology.hpp"
 #include "physics/halos.hpp"
 #include "physics/numerics.hpp"
+#include "physics/power_spectrum.hpp"
 
 #include <fmt/core.h>
 
@@ -15,7 +15,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-
 
 // Masses of groups are counted in bins of equal width in the logarithm. The upper edge of the last bin is slightly
 // above the largest mass, so that this group is counted. Errors are Poisson errors.

@@ -1,7 +1,7 @@
 #pragma once
 #include "analysis/analysis.hpp"
 #include "base/host_device.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 // The number of halos that theory expects in a box, by mass: Sheth & Tormen 1999, and Tinker et al. 2008 for spheres of
 // 200 mean densities. The analysis `mass-function` counts groups of friends and writes these beside them.

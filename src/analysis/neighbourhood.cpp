@@ -10,7 +10,6 @@
 #include <limits>
 #include <numeric>
 
-
 // Particles are sorted by coarse cell, with their positions copied beside each other. A search reads whole cells and
 // sorts what it finds by (distance, id), so that sums from the centre outward do not depend on the order of the file.
 namespace pergola {

@@ -10,7 +10,7 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "particles/box.hpp"
-#include "physics/profiles.hpp"
+#include "physics/measures.hpp"
 
 // Particles near a position: coarse cells to find them, and spheres that grow outward to a density limit. Also the sums
 // over groups and spheres that CPU and CUDA share: both add in one order, so that both have the same bits.

@@ -7,7 +7,7 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "particles/particles.hpp"
-#include "physics/orbit.hpp"
+#include "physics/kepler.hpp"
 
 // Kepler orbits of pairs: of two particles, of the most bound pair, and of a hierarchy of pairs of pairs. The analysis
 // `orbits` writes the elements of the hierarchy through time. Equal pairs are ordered by id, so that results do not

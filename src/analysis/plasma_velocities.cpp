@@ -13,7 +13,7 @@
 #include "analysis/centers.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "physics/maxwellian.hpp"
+#include "physics/plasma_dispersion.hpp"
 
 // Temperatures are m times the variance of a velocity component. A distribution function is the weighted number per bin
 // over the total weight and the width of the bin; its error comes from the sum of squared weights.

@@ -21,9 +21,8 @@
 #include "device/stage_clock.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/slab_planes.hpp"
-#include "physics/eisenstein_hu.hpp"
+#include "physics/cosmology.hpp"
 #include "physics/green.hpp"
-#include "physics/growth.hpp"
 #include "physics/mesh_weights.hpp"
 #include "physics/power_spectrum.hpp"
 

@@ -12,7 +12,6 @@
 #include <limits>
 #include <utility>
 
-
 // Edges of shells need only the sorted distances, given as functions, because with distributed particles each look at
 // them is collective. Sums of shells can be continued from rank to rank.
 namespace pergola {

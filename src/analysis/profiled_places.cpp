@@ -1,11 +1,11 @@
 #include "analysis/profiled_places.hpp"
 #include "analysis/groups.hpp"
 #include "analysis/neighbourhood.hpp"
+#include "analysis/radii.hpp"
 #include "analysis/spread_groups.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
 #include "comm/collectives.hpp"
-#include "analysis/radii.hpp"
 #include "domain/route_particles.hpp"
 
 #include <fmt/core.h>
@@ -17,7 +17,6 @@
 #include <numeric>
 #include <utility>
 #include <vector>
-
 
 // One process keeps all particles and searches them by cells. With several ranks a group's surroundings are sent to one
 // rank per group; a whole system is sorted by distance over the ranks, and sums continue from rank to rank.

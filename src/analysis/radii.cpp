@@ -15,8 +15,7 @@
 #include "analysis/centers.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "comm/gather.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 
 // The shrinking sphere keeps its members as ranges of the input. Sums go over these ranges in order, from rank to rank,
 // so that a centre has the same bits on any number of ranks.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-
 // A solver works on sources in the order in which they are stored. If that is not the order of the input, potentials
 // are reordered on the device before they are read.
 namespace pergola {

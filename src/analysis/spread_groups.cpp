@@ -1,11 +1,11 @@
 #include "analysis/spread_groups.hpp"
 #include "analysis/centers.hpp"
+#include "analysis/friends.hpp"
 #include "analysis/groups.hpp"
 #include "analysis/profile.hpp"
 #include "comm/collectives.hpp"
-#include "device/parallel.hpp"
-#include "analysis/friends.hpp"
 #include "comm/shares.hpp"
+#include "device/parallel.hpp"
 #include "domain/route_particles.hpp"
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 #include <limits>
 #include <numeric>
 #include <utility>
-
 
 // A set of friends has the lowest id of its members as its label. Ranks exchange labels of particles that several ranks
 // see, until no label changes. The owner of a set is the rank with most of its members; counts are added by a third

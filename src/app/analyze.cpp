@@ -25,7 +25,6 @@
 #include "io/table_file.hpp"
 #include "outputs/output.hpp"
 #include "physics/cosmology.hpp"
-#include "picture/axis.hpp"
 #include "picture/plot.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/unit_text.hpp"

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cmath>
 
-
 namespace pergola::app {
 
 namespace {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <optional>
 
-
 namespace pergola::app {
 
 Option Option::required() { return option_->required(), *this; }

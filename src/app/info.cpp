@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "app/command.hpp"
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/config.hpp"
+#include "device/device.hpp"
 #include "io/checkpoint.hpp"
+#include "io/checkpoint_reader.hpp"
+#include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 #include "io/snapshot_formats.hpp"
-#include "base/error.hpp"
-#include "device/device.hpp"
-#include "io/checkpoint_reader.hpp"
-#include "io/hdf5_walk.hpp"
 
 namespace pergola::app {
 

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <filesystem>
 
-
 namespace pergola::app {
 
 namespace {

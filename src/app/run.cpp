@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "app/command.hpp"
-#include "app/view.hpp"
 #include "app/progress.hpp"
 #include "app/signals.hpp"
+#include "app/view.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"

@@ -12,7 +12,6 @@
 #include "comm/shares.hpp"
 #include "domain/spread_ids.hpp"
 #include "io/snapshot.hpp"
-#include "io/snapshot_source.hpp"
 #include "particles/particle_check.hpp"
 
 namespace pergola::app {

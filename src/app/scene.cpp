@@ -18,7 +18,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "comm/ranked_values.hpp"
+#include "comm/collectives.hpp"
 #include "config/config.hpp"
 #include "domain/slabs_by_count.hpp"
 #include "io/hdf5_walk.hpp"
@@ -26,7 +26,7 @@
 #include "physics/cosmology.hpp"
 #include "physics/mesh_weights.hpp"
 #include "picture/colormap.hpp"
-#include "picture/render_legend.hpp"
+#include "picture/render.hpp"
 #include "picture/volume.hpp"
 #include "sim/unit_text.hpp"
 

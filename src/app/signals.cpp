@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "base/passing_file.hpp"
 
 namespace pergola::app {
 

@@ -1,10 +1,9 @@
-#include "app/command.hpp"
 #include "app/view.hpp"
-#include "base/error.hpp"
-#include "device/device.hpp"
-#include "view/server.hpp"
+#include "app/command.hpp"
 #include "app/run_files.hpp"
+#include "base/error.hpp"
 #include "base/stopwatch.hpp"
+#include "device/device.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 #include "outputs/output.hpp"
@@ -12,6 +11,7 @@
 #include "sim/plasma_curves.hpp"
 #include "sim/unit_text.hpp"
 #include "view/messages.hpp"
+#include "view/server.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,6 @@
 #include <memory>
 #include <thread>
 #include <utility>
-
 
 namespace pergola::app {
 

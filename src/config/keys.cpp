@@ -1,12 +1,12 @@
 // The list of all keys, with the keys of [run], [gravity], [time] and [output]; the readers of single values; and the
 // configuration as text.
 #include "config/keys.hpp"
-#include "base/text.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "config/kind.hpp"
 #include "gravity/pair_laws.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/integrator_entry.hpp"
-#include "config/kind.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,6 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-
 
 namespace pergola {
 

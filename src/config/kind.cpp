@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/unit_systems.hpp"
+#include "base/units.hpp"
 #include "config/keys.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/integrator_entry.hpp"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/shared_buffer.hpp"
+#include "device/buffer.hpp"
 #include "g6/j_memory.hpp"
 #include "gravity/direct.hpp"
 

@@ -1,10 +1,9 @@
-#include "gravity/direct_spread_cuda.cuh"
 #include "gravity/direct_solver.cuh"
+#include "gravity/direct_spread_cuda.cuh"
 #include "gravity/solver.hpp"
 
 #include <limits>
 #include <utility>
-
 
 namespace pergola {
 

@@ -2,15 +2,15 @@
 // unit in which it counts mass.
 #include "gravity/mesh.hpp"
 #include "base/text.hpp"
+#include "comm/communicator.hpp"
 #include "device/arena.hpp"
+#include "device/device.hpp"
+#include "device/parallel.hpp"
+#include "domain/common_value.hpp"
 #include "domain/device_messages.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/poisson.hpp"
-#include "comm/communicator.hpp"
-#include "device/device.hpp"
-#include "device/parallel.hpp"
-#include "domain/common_value.hpp"
 #include "physics/mesh_weights.hpp"
 
 #include <fmt/core.h>
@@ -26,7 +26,6 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-
 
 namespace pergola {
 

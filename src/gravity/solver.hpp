@@ -25,10 +25,10 @@
 #include "device/stage_clock.hpp"
 #include "gravity/external.hpp"
 #include "gravity/user_force.hpp"
-#include "particles/particles.hpp"
-#include "physics/softening.hpp"
 #include "mesh/options.hpp"
 #include "particles/box.hpp"
+#include "particles/particles.hpp"
+#include "physics/softening.hpp"
 
 namespace pergola {
 

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <numeric>
 
-
 namespace pergola {
 
 namespace fs = std::filesystem;

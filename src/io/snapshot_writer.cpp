@@ -1,9 +1,9 @@
 #include "io/snapshot_writer.hpp"
 #include "base/error.hpp"
+#include "comm/shares.hpp"
 #include "device/device.hpp"
 #include "io/snapshot_formats.hpp"
 #include "io/write_queue.hpp"
-#include "comm/shares.hpp"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,6 @@
 #include <numeric>
 #include <system_error>
 #include <utility>
-
 
 namespace pergola {
 

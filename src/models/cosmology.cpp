@@ -17,8 +17,8 @@
 #include "models/transfer_table.hpp"
 #include "particles/box.hpp"
 #include "physics/cosmology.hpp"
-#include "physics/power_spectrum.hpp"
 #include "physics/green.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

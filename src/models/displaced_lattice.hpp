@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comm/shares.hpp"
-#include "comm/stretches.hpp"
 #include "device/device.hpp"
 #include "models/density_wave.hpp"
 #include "particles/particle_source.hpp"

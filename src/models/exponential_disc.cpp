@@ -13,7 +13,6 @@
 #include <cmath>
 #include <numbers>
 
-
 namespace pergola {
 
 namespace {

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <numbers>
 
-
 namespace pergola {
 
 namespace {

@@ -6,7 +6,6 @@
 #include <memory>
 #include <numbers>
 
-
 namespace pergola {
 
 namespace {

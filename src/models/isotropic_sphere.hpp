@@ -10,7 +10,7 @@
 
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
-#include "physics/nfw.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

@@ -14,7 +14,6 @@
 #include <optional>
 #include <utility>
 
-
 namespace pergola {
 
 namespace {

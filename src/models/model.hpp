@@ -17,7 +17,7 @@
 #include "gravity/external.hpp"
 #include "particles/particles.hpp"
 #include "physics/cosmology.hpp"
-#include "physics/linear_power.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

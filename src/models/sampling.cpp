@@ -15,7 +15,6 @@
 #include <numbers>
 #include <vector>
 
-
 namespace pergola {
 
 void check_memory(std::int64_t n) {

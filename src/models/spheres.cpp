@@ -12,11 +12,7 @@
 #include "models/isotropic_sphere.hpp"
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
-#include "physics/hernquist.hpp"
-#include "physics/king.hpp"
-#include "physics/nfw.hpp"
-#include "physics/plummer.hpp"
-#include "physics/uniform_sphere.hpp"
+#include "physics/spheres.hpp"
 
 namespace pergola {
 

@@ -1,9 +1,9 @@
 #include "outputs/checkpoint_output.hpp"
+#include "base/error.hpp"
+#include "base/version.hpp"
 #include "comm/agreement.hpp"
 #include "io/checkpoint.hpp"
 #include "io/checkpoint_writer.hpp"
-#include "base/error.hpp"
-#include "base/version.hpp"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,6 @@
 #include <system_error>
 #include <utility>
 #include <vector>
-
 
 // One process copies its state and queues the file. With distributed particles each rank writes a part; the set is
 // valid only when rank 0 has written the last file. If a part fails, its file is removed and all ranks throw.

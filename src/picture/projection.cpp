@@ -2,8 +2,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/collectives.hpp"
-#include "physics/mesh_weights.hpp"
 #include "device/parallel.hpp"
+#include "physics/mesh_weights.hpp"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
-
 
 // Adaptive smoothing: counts are blurred at radii 1, 2, 4, …; each cell takes the radius at which its Gaussian holds 60
 // particles, interpolated between two radii. Mass is split between these radii, blurred, and added.

@@ -10,7 +10,6 @@
 #include <numeric>
 #include <utility>
 
-
 // Tiles of 32 × 32 pixels are the unit of work. Particles in a tile are sorted by distance, equal ones by id, and
 // passed from the farthest to the nearest. Opacity is scaled with an exact sum over all particles in the picture.
 namespace pergola {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "device/launch.cuh"
 #include "domain/device_messages.hpp"

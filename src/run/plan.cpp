@@ -1,10 +1,10 @@
 #include "run/plan.hpp"
-#include "outputs/output.hpp"
-#include "run/plan_parts.hpp"
 #include "base/error.hpp"
 #include "config/kind.hpp"
 #include "io/checkpoint_writer.hpp"
 #include "io/write_queue.hpp"
+#include "outputs/output.hpp"
+#include "run/plan_parts.hpp"
 #include "sim/system_entry.hpp"
 
 #include <fmt/core.h>
@@ -17,7 +17,6 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
-
 
 namespace pergola {
 

@@ -5,17 +5,15 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "device/opening.hpp"
+#include "device/device.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "models/model_source.hpp"
 #include "outputs/output.hpp"
-#include "outputs/radii_output.hpp"
 #include "run/plan_parts.hpp"
 #include "run/rank_report.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
-#include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {

@@ -16,9 +16,8 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "device/device.hpp"
-#include "device/memory_account.hpp"
 
 namespace pergola {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/profile.hpp"
+#include "comm/agreement.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/facts.hpp"
 #include "config/config.hpp"
-#include "device/gpu_identity.hpp"
+#include "device/device.hpp"
 
 // What the ranks of a run find out about each other: at the start whether they run the same program with the same
 // configuration, and whether processes take turns on a GPU; at the end what time they worked and waited, what they

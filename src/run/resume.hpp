@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/config.hpp"
-#include "outputs/snapshot_times.hpp"
+#include "outputs/schedule.hpp"
 #include "run/run_directory.hpp"
 
 // What happens before a run goes on: the checkpoint to go on from is found, the configuration is compared with that of

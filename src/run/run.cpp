@@ -6,8 +6,8 @@
 #include "config/config.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/checkpoint_reader.hpp"
-#include "outputs/output.hpp"
 #include "outputs/checkpoint_output.hpp"
+#include "outputs/output.hpp"
 #include "run/rank_report.hpp"
 #include "run/resume.hpp"
 #include "run/run_directory.hpp"
@@ -23,7 +23,6 @@
 #include <thread>
 
 #include <fmt/core.h>
-
 
 namespace pergola {
 

@@ -1,5 +1,4 @@
 // A system under gravity as a run sees it: energies, files, remarks and the report card.
-#include "sim/gravity_system.hpp"
 #include "analysis/radii.hpp"
 #include "comm/agreement.hpp"
 #include "comm/collectives.hpp"
@@ -7,6 +6,7 @@
 #include "io/snapshot_writer.hpp"
 #include "io/spread_snapshot.hpp"
 #include "io/state_hash.hpp"
+#include "sim/gravity_system.hpp"
 #include "sim/spread_view.hpp"
 
 #include <fmt/core.h>
@@ -17,7 +17,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
-
 
 namespace pergola {
 

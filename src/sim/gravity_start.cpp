@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "domain/share_source.hpp"
 #include "gravity/solver_entry.hpp"
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 #include "physics/cosmology.hpp"
 
 namespace pergola {

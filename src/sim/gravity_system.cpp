@@ -13,10 +13,10 @@
 #include "physics/block_steps.hpp"
 #include "sim/gravity_start.hpp"
 #include "sim/open_particles.hpp"
-#include "sim/system.hpp"
 #include "sim/spread_view.hpp"
-#include "time/integrator_entry.hpp"
+#include "sim/system.hpp"
 #include "sim/system_entry.hpp"
+#include "time/integrator_entry.hpp"
 
 #include <fmt/core.h>
 
@@ -24,7 +24,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-
 
 namespace pergola {
 

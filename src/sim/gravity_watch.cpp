@@ -9,6 +9,7 @@
 #include <numbers>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
@@ -16,7 +17,6 @@
 #include "models/model.hpp"
 #include "physics/cosmology.hpp"
 #include "sim/gravity_system.hpp"
-#include "base/error.hpp"
 
 namespace pergola {
 

@@ -2,18 +2,17 @@
 #include "sim/open_particles.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "models/merge.hpp"
 #include "models/model_source.hpp"
 #include "particles/particle_check.hpp"
-#include "gravity/solver_entry.hpp"
 
 #include <fmt/core.h>
 
 #include <array>
 #include <optional>
 #include <utility>
-
 
 namespace pergola {
 

@@ -9,7 +9,6 @@
 #include <complex>
 #include <cstddef>
 
-
 namespace pergola {
 
 namespace {

@@ -3,8 +3,8 @@
 #include "sim/plasma_diagnostics.hpp"
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
-#include "physics/plasma_dispersion.hpp"
 #include "physics/green.hpp"
+#include "physics/plasma_dispersion.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,6 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-
 
 namespace pergola {
 

@@ -23,7 +23,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-
 namespace pergola {
 
 namespace {

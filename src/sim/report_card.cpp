@@ -9,7 +9,6 @@
 #include <limits>
 #include <utility>
 
-
 namespace pergola {
 
 namespace {

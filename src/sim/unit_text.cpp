@@ -12,7 +12,6 @@
 #include <string_view>
 #include <utility>
 
-
 namespace pergola {
 
 namespace {

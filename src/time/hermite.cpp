@@ -3,11 +3,10 @@
 #include "domain/share_source.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
-#include "time/show_rules.hpp"
 #include "time/block_steps.hpp"
+#include "time/show_rules.hpp"
 
 #include <cmath>
-
 
 namespace pergola {
 

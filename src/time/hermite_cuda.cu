@@ -3,9 +3,9 @@
 
 #include "device/streams.cuh"
 #include "gravity/direct_spread_cuda.cuh"
+#include "time/block_steps.hpp"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"
-#include "time/block_steps.hpp"
 
 namespace pergola {
 

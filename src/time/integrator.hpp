@@ -11,8 +11,8 @@
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
-#include "particles/shown_particles.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
 namespace pergola {

@@ -4,6 +4,8 @@
 #include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "device/stage_clock.hpp"
+#include "domain/share_source.hpp"
+#include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
@@ -12,8 +14,6 @@
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
 #include "time/work_places.hpp"
-#include "domain/share_source.hpp"
-#include "gravity/mesh.hpp"
 
 #include <fmt/core.h>
 
@@ -23,7 +23,6 @@
 #include <limits>
 #include <utility>
 #include <vector>
-
 
 namespace pergola {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "particles/device_source.hpp"
+#include "particles/particle_source.hpp"
 #include "particles/particle_store.hpp"
 #include "physics/cosmology.hpp"
 #include "time/integrator.hpp"

@@ -14,8 +14,8 @@
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
 #include "tree/brought_ids.hpp"
-#include "tree/octree_cpu.hpp"
 #include "tree/keys.hpp"
+#include "tree/octree_cpu.hpp"
 #include "tree/spread_bounds_cuda.cuh"
 #include "tree/top_tree.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "base/host_device.hpp"
 #include "picture/seen_density.hpp"
-#include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
 // Binary messages to a page: points of a moment, or a picture of the density. web/src/wire.ts reads them. All numbers

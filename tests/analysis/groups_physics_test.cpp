@@ -1,16 +1,15 @@
-#include "analysis/groups.hpp"
 #include "analysis/analysis.hpp"
+#include "analysis/groups.hpp"
 #include "base/error.hpp"
 #include "base/philox.hpp"
-#include "physics/power_spectrum.hpp"
 #include "physics/cosmology.hpp"
 #include "physics/halos.hpp"
+#include "physics/power_spectrum.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
-
 
 namespace pergola {
 namespace {

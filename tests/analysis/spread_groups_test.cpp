@@ -22,7 +22,6 @@
 #include <set>
 #include <string>
 
-
 namespace pergola {
 namespace {
 

@@ -11,7 +11,6 @@
 #include <numbers>
 #include <tuple>
 
-
 namespace pergola {
 namespace {
 

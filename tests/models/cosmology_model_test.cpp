@@ -11,8 +11,8 @@
 #include "models/density_wave.hpp"
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"
-#include "physics/power_spectrum.hpp"
 #include "physics/cosmology.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 

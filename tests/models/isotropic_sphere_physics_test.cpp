@@ -1,6 +1,6 @@
-#include "models/isotropic_sphere.hpp"
 #include "analysis/energy.hpp"
 #include "base/error.hpp"
+#include "models/isotropic_sphere.hpp"
 #include "physics/external.hpp"
 #include "physics/spheres.hpp"
 #include "time/integrator.hpp"
@@ -11,7 +11,6 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
-
 
 namespace pergola {
 namespace {

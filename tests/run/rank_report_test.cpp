@@ -8,7 +8,6 @@
 #include <fstream>
 #include <string>
 
-
 namespace pergola {
 namespace {
 

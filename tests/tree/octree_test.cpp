@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "device/buffer.hpp"
 #include "gravity/solver.hpp"
 #include "test_devices.hpp"

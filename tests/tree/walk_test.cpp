@@ -9,7 +9,7 @@
 
 #include "device/buffer.hpp"
 #include "gravity/solver.hpp"
-#include "physics/opening.hpp"
+#include "physics/expansion.hpp"
 #include "test_devices.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/tree_case.hpp"

@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "device/arena.hpp"
 #include "device/device.hpp"
-#include "device/lent_memory.hpp"
 #include "device/stage_clock.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"

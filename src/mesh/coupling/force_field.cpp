@@ -1,10 +1,9 @@
-#include "mesh/coupling/exchange_loops.hpp"
 #include "device/parallel.hpp"
+#include "mesh/coupling/exchange_loops.hpp"
 #include "physics/mesh_stencils.hpp"
 
 #include <algorithm>
 #include <vector>
-
 
 namespace pergola::exchange {
 

@@ -9,8 +9,8 @@
 #include "device/arena.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "mesh/fft/poisson_lines.hpp"
 #include "mesh/fft/poisson_fft.hpp"
+#include "mesh/fft/poisson_lines.hpp"
 #include "mesh/fft/transposition.hpp"
 
 namespace pergola {
