@@ -135,7 +135,7 @@ class StateInput {
   virtual ~StateInput() = default;
   virtual std::vector<std::string> names() const = 0;
   virtual bool has(const std::string& name) const = 0;
-  /// Throws Error(input) where there is no such block.
+  /// Throws Error(input) if there is no such block.
   virtual std::uint64_t bytes(const std::string& name) const = 0;
   /// `bytes` bytes of a block from its byte `first` on.
   virtual void read(const std::string& name, std::uint64_t first, void* to, std::uint64_t bytes) = 0;

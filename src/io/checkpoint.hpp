@@ -31,7 +31,7 @@ class OtherVersion : public Error {
 };
 
 /// Writes the next checkpoint of `directory` (magic, format version, checksums, atomic rename) and keeps the `kept`
-/// newest. Makes the directory where there is none. CheckpointWriter writes one in pieces.
+/// newest. Makes the directory if there is none. CheckpointWriter writes one in pieces.
 PERGOLA_API std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const Checkpoint& checkpoint,
                                                    int threads = 1, int kept = 2);
 
@@ -45,11 +45,11 @@ struct CheckpointSearch {
     std::string reason;  // one sentence with the file and what is wrong with it; empty: usable
   };
   State state = State::never_written;
-  std::vector<Found> found;  // where state is `usable` the last one is that
+  std::vector<Found> found;  // if state is `usable` the last one is that
 
   const std::filesystem::path& usable() const { return found.back().path; }
 };
-/// Reads and checks every byte of the checkpoints of a directory until one is whole. Error(system) where the operating
+/// Reads and checks every byte of the checkpoints of a directory until one is whole. Error(system) if the operating
 /// system refuses.
 CheckpointSearch search_checkpoints(const std::filesystem::path& directory, int threads = 1);
 

@@ -19,7 +19,7 @@
 namespace pergola {
 
 /// Reads a checkpoint in pieces: one file, or a set of them (CheckpointPart). Every byte that it gives has been
-/// checked. Throws OtherVersion where the format is another one, Error(input) on any damage and where a part of a set
+/// checked. Throws OtherVersion if the format is another one, Error(input) on any damage and where a part of a set
 /// is missing or another one's.
 class CheckpointReader final : public StateInput {
  public:

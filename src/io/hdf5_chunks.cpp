@@ -110,7 +110,7 @@ void sort_out(Stored stored, const char* rows, std::int64_t count, const std::ve
     sort_out<std::uint32_t>(rows, count, to, at);
 }
 
-/// Chunk by chunk; false where something is not as it should be.
+/// Chunk by chunk; false if something is not as it should be.
 template <class T>
 bool read_chunks(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n,
                  const std::vector<T*>& to, int threads) {

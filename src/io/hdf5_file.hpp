@@ -118,7 +118,7 @@ class File {
   /// A whole dataset of one to three dimensions, the last one fastest.
   Array read_array(const std::string& name) const;
   std::vector<std::int64_t> array_extent(const std::string& name) const;
-  /// Reads all datasets in a group and in those below it, one in memory at a time: throws where a checksum is wrong.
+  /// Reads all datasets in a group and in those below it, one in memory at a time: throws if a checksum is wrong.
   void read_everything(const std::string& group = "/") const;
 
   void create_group(const std::string& name);
@@ -141,7 +141,7 @@ class File {
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values);
   /// A whole chunk as it stands in the file, with its checksum; `first` is its first row.
   void write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size);
-  /// All of it is written: what HDF5 still keeps of it goes to the file. Throws where a handle that is just dropped
+  /// All of it is written: what HDF5 still keeps of it goes to the file. Throws if a handle that is just dropped
   /// would lose it.
   void close(Dataset& dataset);
   /// A dataset of one to three dimensions, the last one fastest; `type` is the type in the file. Its rows are the
@@ -152,7 +152,7 @@ class File {
   void write_array(const std::string& name, hid_t type, const Array& array);
   /// Texts in UTF-8, as long as the longest of them.
   void write_texts(const std::string& name, const std::vector<std::string>& texts);
-  /// Ends writing; throws where the destructor could not.
+  /// Ends writing; throws if the destructor could not.
   void close();
 
  private:

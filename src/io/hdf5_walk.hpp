@@ -8,7 +8,7 @@ namespace pergola {
 
 /// Whether this is an HDF5 file whose metadata carry no checksums (superblock 0 or 1: what HDF5 and h5py write by
 /// default). If such a file is damaged, the HDF5 library may crash, loop or ask for any amount of memory. Pergola's own
-/// files have checksums. False where there is no such file.
+/// files have checksums. False if there is no such file.
 PERGOLA_API bool hdf5_without_checksums(const std::filesystem::path& path);
 
 /// Goes through all that a reader of the file would ask the HDF5 library: groups, attributes, types and sizes, the
@@ -23,7 +23,7 @@ namespace pergola {
 /// Whether an HDF5 file has the header of a snapshot.
 bool has_snapshot_header(const std::filesystem::path& path);
 
-/// Reads all datasets of an HDF5 file, one in memory at a time. Throws Error(input) where a checksum is wrong.
+/// Reads all datasets of an HDF5 file, one in memory at a time. Throws Error(input) if a checksum is wrong.
 void verify_hdf5(const std::filesystem::path& path);
 
 }  // namespace pergola

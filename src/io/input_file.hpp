@@ -17,7 +17,7 @@ class InputFile {
 
   const std::filesystem::path& path() const { return path_; }
   std::int64_t size() const { return size_; }
-  /// Exactly `bytes` bytes from `offset` on; Error(input) where the file ends before.
+  /// Exactly `bytes` bytes from `offset` on; Error(input) if the file ends before.
   void read(std::int64_t offset, void* data, std::size_t bytes) const;
 
  private:

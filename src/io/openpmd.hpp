@@ -105,7 +105,7 @@ PERGOLA_API std::vector<double> read_openpmd_mesh(const std::filesystem::path& p
 /// "vy", "vz": momentum over mass, in units of length over time.
 PERGOLA_API std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
                                                         const std::string& coordinate);
-/// How many particles each macro-particle of a species stands for; 1 where the file does not say.
+/// How many particles each macro-particle of a species stands for; 1 if the file does not say.
 PERGOLA_API std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, const std::string& species);
 
 }  // namespace pergola

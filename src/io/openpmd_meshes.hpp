@@ -23,7 +23,7 @@ class OpenPmdMeshes {
   /// The next columns of a field: as many planes with all y (and z) as there are values for, x fastest.
   void append(PlasmaFieldPart part, const std::vector<double>& columns);
   bool complete() const { return next_ == plasma_field_parts(head_.options.dimensions); }
-  /// Throws Error(input) where something of them has not come.
+  /// Throws Error(input) if something of them has not come.
   void check_complete() const;
 
  private:

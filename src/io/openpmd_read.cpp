@@ -104,7 +104,7 @@ std::vector<double> component(const hdf5::File& file, const std::string& name, s
 /// A constant component states a count with no data to prove it. Where no other one does: at most a gigabyte.
 constexpr std::int64_t most_constant = std::int64_t{1} << 27;
 
-/// Throws where a number of a component is not finite.
+/// Throws if a number of a component is not finite.
 void check_finite(const hdf5::File& file, const std::string& name, const std::vector<double>& values) {
   const auto bad = std::find_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
   if (bad != values.end())

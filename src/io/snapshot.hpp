@@ -90,7 +90,7 @@ PERGOLA_API SnapshotFormat format_from_name(const std::filesystem::path& path);
 /// What a writer must know of all particles before it gets the first.
 struct SnapshotContents {
   std::array<std::int64_t, species_count> counts{};
-  std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes where they fit
+  std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes if they fit
   bool potential = false;        // known for all particles
   // Of a set that the file is one of: how many files it has, and their particles. By itself a file has all.
   int files = 1;

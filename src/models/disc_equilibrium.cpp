@@ -11,7 +11,7 @@ namespace pergola {
 namespace {
 
 constexpr int table_steps = 2048;
-/// Part of a radius over which slopes are taken where there is no formula.
+/// Part of a radius over which slopes are taken if there is no formula.
 constexpr double slope_step = 1e-4;
 constexpr int azimuths = 8;
 constexpr int loss_knots = 64;

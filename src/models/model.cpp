@@ -112,7 +112,7 @@ class SharedModel final : public DeviceSource {
 
 int threads_or_all(int threads) { return threads > 0 ? threads : available_cores(); }
 
-/// Null where particles are not drawn one by one.
+/// Null if particles are not drawn one by one.
 std::unique_ptr<DeviceSource> drawn_source(const ModelEntry& entry, const ModelOptions& options, int threads) {
   auto drawn = entry.drawn ? entry.drawn(ModelInput(entry.info, options, threads)) : std::nullopt;
   return drawn ? std::make_unique<DrawnSource>(std::move(*drawn), threads) : nullptr;

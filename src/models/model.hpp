@@ -53,7 +53,7 @@ struct ModelInfo {
   bool any_n = false;  // false: always default_n particles
   std::vector<ModelOption> options;
   bool uses_external = false;   // set up in the external potentials of ModelOptions
-  std::int64_t min_n = 1;       // where any_n
+  std::int64_t min_n = 1;       // if any_n
   std::string units = "nbody";  // of the default values, for `pergola ic`
   bool own_units = false;       // made in these units only; its options that [cosmology] has are that universe's
   bool cube = false;            // n is the cube of a whole number
@@ -80,7 +80,7 @@ PERGOLA_API Particles make_model(const std::string& name, const ModelOptions& op
 /// The side of the periodic box from the origin that the model fills; 0 for a model in open space.
 PERGOLA_API double model_box_side(const std::string& name, const ModelOptions& options);
 
-/// Softening lengths that suit the model's particles, by species; zeros where the model has no advice.
+/// Softening lengths that suit the model's particles, by species; zeros if the model has no advice.
 PERGOLA_API std::array<double, species_count> model_softening(const std::string& name, const ModelOptions& options);
 
 /// A model in an expanding universe: which, and its scale factor at the start, which is the time of the particles.
@@ -93,7 +93,7 @@ PERGOLA_API std::optional<CosmologicalStart> model_cosmology(const std::string& 
 /// What the user should know of how the model reads these options; empty: nothing.
 PERGOLA_API std::string model_remark(const std::string& name, const ModelOptions& options);
 
-/// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
+/// What a run of the model should show at its end, whatever the end time is. Nothing if external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);
 
 /// How many particles a lattice has per side that those of the model stand near at the start; 0: there is none.

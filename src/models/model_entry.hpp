@@ -47,14 +47,14 @@ struct ModelEntry {
   std::vector<Expectation> (*expectations)(const ModelInput& input) = nullptr;        // null: none
   double (*box_side)(const ModelInput& input) = nullptr;                              // null: open space
   std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
-  /// Where particles are drawn one by one: how. Null, or nothing for these options: only make() knows.
+  /// If particles are drawn one by one: how. Null, or nothing for these options: only make() can make them.
   std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;
   std::optional<CosmologicalStart> (*cosmology)(const ModelInput& input) = nullptr;  // null: space does not expand
   std::string (*remark)(const ModelInput& input) = nullptr;                          // null: nothing to say
   std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;             // null: none are drawn
   /// On a device that can make them, for these options; null, or null for these: only make() knows.
   std::unique_ptr<DeviceSource> (*on_device)(const ModelInput& input, const Device& device) = nullptr;
-  /// Where ranks can make it together: a rank's share (comm/shares.hpp), of which make() gives all, and the mass of
+  /// If ranks can make it together: a rank's share (comm/shares.hpp), while make() gives all, and the mass of
   /// all. Null: only make() knows.
   Particles (*share)(const ModelInput& input, const std::shared_ptr<Communicator>& ranks) = nullptr;
   double (*total_mass)(const ModelInput& input) = nullptr;
@@ -66,7 +66,7 @@ struct ModelEntry {
 double equilibrium_energy(const ModelInput& input);
 std::vector<Expectation> equilibrium_expectations(const ModelInput& input);
 
-// Each in models/<name>.cpp, the galaxies in models/galaxy_model.cpp.
+// In few_bodies.cpp, spheres.cpp, galaxy.cpp (galaxy, m81), exponential_disc.cpp and cosmology.cpp.
 ModelEntry plummer_model();
 ModelEntry hernquist_model();
 ModelEntry nfw_model();

@@ -12,13 +12,13 @@ namespace pergola {
 PERGOLA_API std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options,
                                                               int threads = 0);
 
-/// The same made on a device, where the model knows how to, else null. Numbers differ from those of make_model() in
+/// The same made on a device, if the model knows how to, else null. Numbers differ from those of make_model() in
 /// their last bits, and are the same each time.
 PERGOLA_API std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
                                                         const ModelOptions& options);
 
 /// The particles of make_model(), with the same bits, for ranks that make them together (DeviceSource::make_shares),
-/// where the model knows how to or they are drawn one by one, else null. Nothing is made before it is asked for; who
+/// if the model knows how to or they are drawn one by one, else null. Nothing is made before it is asked for; who
 /// reads without that makes all of it. threads = 0 means all cores.
 PERGOLA_API std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options,
                                                             int threads);

@@ -76,10 +76,10 @@ class PERGOLA_API ParticleSample {
   std::optional<Drawn> drawn_;
 };
 
-/// Present where cuda_built is true. Does not wait.
+/// Present if cuda_built is true. Does not wait.
 void draw_points_cuda(const Device& device, std::int64_t n, const DrawPoint& body);
 
-/// Present where cuda_built is true: finds those of n ids on the device whose hash is below `limit`. Their places, in
+/// Present if cuda_built is true: finds those of n ids on the device whose hash is below `limit`. Their places, in
 /// any order, and how many they are; `count` starts at zero. Does not wait.
 void find_sample_cuda(const Device& device, std::int64_t n, const std::uint64_t* id, std::uint64_t limit,
                       std::uint32_t* places, std::uint32_t* count);

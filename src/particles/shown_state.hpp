@@ -50,7 +50,7 @@ struct ShowAsIs {
   PERGOLA_HD void operator()(std::int64_t, Vec3<double>&, Vec3<double>&) const {}
 };
 
-/// Present where cuda_built is true, in a .cu file beside each rule.
+/// Present if cuda_built is true, in a .cu file beside each rule.
 template <class Real, class Out, class Rule>
 void show_cuda(const Device& device, std::int64_t n, const ShowParticle<Real, Out, Rule>& body);
 
@@ -67,7 +67,7 @@ class StoredParticles {
 template <class Real, class Rule>
 class ShownState final : public ShownParticles, public StoredParticles<Real> {
  public:
-  /// `place_of`: what arrays.place_of points at, where there is one.
+  /// `place_of`: what arrays.place_of points at, if there is one.
   ShownState(const Device& device, std::int64_t count, const StateArrays<Real>& arrays, const Rule& rule,
              Buffer<std::uint32_t> place_of = {})
       : device_(device), count_(count), arrays_(arrays), rule_(rule), place_of_(std::move(place_of)) {
