@@ -100,8 +100,8 @@ Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, c
 }
 
 /// All ranks find the potentials with the distributed tree.
-Vec3<double> lowest_of_spread(const AnalysisSnapshot& own, const SolverOptions& options, const Device& device,
-                              const std::shared_ptr<Communicator>& ranks) {
+Vec3<double> lowest_of_distributed(const AnalysisSnapshot& own, const SolverOptions& options, const Device& device,
+                                   const std::shared_ptr<Communicator>& ranks) {
   const std::int64_t before = places_before(*ranks, own.particles.size());
   const auto id_of = [&](std::int64_t place) {
     std::vector<std::uint64_t> found;
@@ -109,7 +109,7 @@ Vec3<double> lowest_of_spread(const AnalysisSnapshot& own, const SolverOptions& 
       found.push_back(own.particles.id[static_cast<std::size_t>(place - before)]);
     return gather_lists_on_all(*ranks, found).at(0);
   };
-  const auto solver = make_spread_solver<double>(options, device, ranks);
+  const auto solver = make_distributed_solver<double>(options, device, ranks);
   return lowest_potential(own.particles, forces_by(*solver, own, want_potential, device, id_of).potential, *ranks);
 }
 
@@ -121,7 +121,7 @@ Vec3<double> lowest_potential(const AnalysisSnapshot& own, double softening, con
   if (numbers[1] > 0) return lowest_potential(own.particles, own.particles.potential, *ranks);
   const bool pairs = numbers[0] <= usual_most_for_pairs;
   if (const auto options = options_for(own, softening, pairs); !pairs && !device.is_cuda())
-    return lowest_of_spread(own, options, device, ranks);
+    return lowest_of_distributed(own, options, device, ranks);
   return lowest_of_gathered(own, softening, device, *ranks);
 }
 

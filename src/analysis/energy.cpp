@@ -83,20 +83,21 @@ double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverO
 
 /// With a second solver, which has the options of EnergyMethod. If memory does not suffice, with the run's own.
 double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, const SolverOptions& finer,
-                    AnySolver* lent) {
+                    AnySolver* borrowed) {
   const auto solver = make_solver(finer, shown.device());
   const std::int64_t n = shown.count();
   const std::int64_t own = ShownPlaces<double>::bytes_per_particle() + static_cast<std::int64_t>(sizeof(double));
   const auto free = static_cast<std::int64_t>(shown.device().memory().free_bytes());
-  if (lent && solver->device_bytes(n) + n * own > free) return energy_from(lent->plain(), shown, gravity);
+  if (borrowed && solver->device_bytes(n) + n * own > free) return energy_from(borrowed->plain(), shown, gravity);
   return energy_from(*solver, shown, finer);
 }
 
-double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* lent) {
+double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* borrowed) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
   if (sums_over_pairs(gravity, shown.count())) return direct_energy(shown, gravity);
-  if (!box_of(gravity).periodic() && method.options) return finer_energy(shown, gravity, method.options(gravity), lent);
-  if (lent) return energy_from(lent->plain(), shown, gravity);
+  if (!box_of(gravity).periodic() && method.options)
+    return finer_energy(shown, gravity, method.options(gravity), borrowed);
+  if (borrowed) return energy_from(borrowed->plain(), shown, gravity);
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
 
@@ -168,8 +169,8 @@ class RankChunks {
 
 /// Potentials of this rank's particles for the potential energy (EnergyMethod): from the run's own solver or a finer
 /// one. Collective.
-KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
-                                  const SolverOptions& gravity, AnySolver& solver) {
+KnownPotentials distributed_potentials(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
+                                       const SolverOptions& gravity, AnySolver& solver) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
   if (!method.options || box_of(gravity).periodic()) return potentials_from(solver.plain(), own);
   const SolverOptions finer = method.options(gravity);
@@ -178,8 +179,8 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   }
   if (auto* const moves = dynamic_cast<SourceMoves*>(&solver.plain())) moves->give_back_memory();
   if (finer.precision == Precision::single)
-    return potentials_from(*make_spread_solver<float>(finer, own.device(), ranks), own);
-  return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
+    return potentials_from(*make_distributed_solver<float>(finer, own.device(), ranks), own);
+  return potentials_from(*make_distributed_solver<double>(finer, own.device(), ranks), own);
 }
 
 /// The sum over all pairs on a GPU, by rank 0. Only for few particles.
@@ -191,19 +192,19 @@ double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, co
 }
 
 /// Null on a GPU if the run's own solver does not sum pairs.
-std::unique_ptr<Solver<double>> make_spread_pairs(AnySolver& run, SolverOptions gravity, const Device& device,
-                                                  const std::shared_ptr<Communicator>& ranks) {
+std::unique_ptr<Solver<double>> make_distributed_pairs(AnySolver& run, SolverOptions gravity, const Device& device,
+                                                       const std::shared_ptr<Communicator>& ranks) {
   gravity.precision = Precision::double_;
   if (device.is_cuda()) {
-    if constexpr (cuda_built) return make_spread_direct_cuda_beside(run, gravity, device, ranks);
+    if constexpr (cuda_built) return make_distributed_direct_cuda_beside(run, gravity, device, ranks);
   }
-  return make_spread_direct_cpu<double>(gravity, device, ranks);
+  return make_distributed_direct_cpu<double>(gravity, device, ranks);
 }
 
 /// The sum over all pairs; each rank finds the potentials of its particles.
-double spread_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
-                            const SolverOptions& gravity, AnySolver& solver) {
-  const auto pairs = make_spread_pairs(solver, gravity, own.device(), ranks);
+double distributed_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
+                                 const SolverOptions& gravity, AnySolver& solver) {
+  const auto pairs = make_distributed_pairs(solver, gravity, own.device(), ranks);
   if (!pairs) return gathered_direct_energy(*ranks, own, gravity);
   const ShownPlaces<double> places(own);
   const Buffer<double> potentials = potentials_of(*pairs, own.device(), sources_of(places));
@@ -238,16 +239,16 @@ Energies measure_energies(const ShownParticles& shown, const SolverOptions& grav
   return with_conserved(pairs, sums);
 }
 
-Energies measure_spread_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
-                                 const ShownParticles& own, const SolverOptions& gravity, AnySolver& solver) {
+Energies measure_distributed_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
+                                      const ShownParticles& own, const SolverOptions& gravity, AnySolver& solver) {
   const Shares shares{total, ranks->size()};
   SolverOptions without_external = gravity;
   without_external.external.clear();
   const RankChunks chunks(*ranks, shares, own);
   const double pairs =
       sums_over_pairs(gravity, total)
-          ? spread_direct_energy(ranks, own, without_external, solver)
-          : energy_of(gravity, chunks.potential(gravity, spread_potentials(ranks, own, without_external, solver)));
+          ? distributed_direct_energy(ranks, own, without_external, solver)
+          : energy_of(gravity, chunks.potential(gravity, distributed_potentials(ranks, own, without_external, solver)));
   return with_conserved(pairs, chunks.conserved(gravity));
 }
 

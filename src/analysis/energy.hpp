@@ -44,9 +44,9 @@ std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count);
 /// Energies of distributed particles: this rank has `own` of `total`, a fixed range of the input (comm/shares.hpp).
 /// Ranks find the potentials together; each sums the chunks that begin in its range. `solver`: the run's own, for
 /// distributed particles. Collective; all ranks get the bits of one process.
-PERGOLA_API Energies measure_spread_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
-                                             const ShownParticles& own, const SolverOptions& gravity,
-                                             AnySolver& solver);
+PERGOLA_API Energies measure_distributed_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
+                                                  const ShownParticles& own, const SolverOptions& gravity,
+                                                  AnySolver& solver);
 /// Particles on the host, which are copied to `device`.
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);

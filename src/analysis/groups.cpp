@@ -396,7 +396,7 @@ MeasuredGroups measure_groups(const AnalysisFiles& files, std::size_t number, co
                               const Device& device) {
   AnalysisSnapshot snapshot = files.snapshot(number);
   if (files.ranks->size() > 1) {
-    SpreadGroups spread(files.ranks, std::move(snapshot), options, device);
+    DistributedGroups spread(files.ranks, std::move(snapshot), options, device);
     return {spread.frame(), spread.length(), spread.properties(0, spread.count())};
   }
   MeasuredGroups measured{frame_of(snapshot), 0, {}};

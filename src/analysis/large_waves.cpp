@@ -48,7 +48,8 @@ LargeWaves large_waves(const ShownParticles& particles, double box_side) {
   return contrasts_of(chunk_waves(particles, box_side));
 }
 
-LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own, double box_side) {
+LargeWaves distributed_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,
+                                   double box_side) {
   const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, wave_chunk), own);
   const auto parts = gather_on_root(ranks, chunk_waves(shown, box_side));
   return share_value(ranks, ranks.is_root() ? contrasts_of(parts) : LargeWaves{});

@@ -57,8 +57,8 @@ using LargeWaves = std::array<std::complex<double>, large_wave_count>;
 PERGOLA_API LargeWaves large_waves(const ShownParticles& particles, double box_side);
 
 /// The same for distributed particles: this rank has `own` of `total`. Collective; all ranks get the same bits.
-PERGOLA_API LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,
-                                          double box_side);
+PERGOLA_API LargeWaves distributed_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,
+                                               double box_side);
 
 /// Growth of the waves δ₀ to δ₁ over linear theory, G. `mean` is the part r of G δ₀ in δ₁, weighted with the square of
 /// each wave: Re Σ δ₁ δ₀*/(G Σ |δ₀|²). `scatter` is what remains: √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).

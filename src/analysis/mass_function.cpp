@@ -59,7 +59,7 @@ std::vector<double> masses_of_groups(const AnalysisFiles& files, AnalysisSnapsho
                                      const AnalysisOptions& options, const Device& device) {
   std::vector<double> masses;
   if (files.ranks->size() > 1) {
-    masses = SpreadGroups(files.ranks, std::move(snapshot), options, device).masses();
+    masses = DistributedGroups(files.ranks, std::move(snapshot), options, device).masses();
   } else {
     const AnalysisSnapshot chosen = chosen_species(std::move(snapshot), options);
     masses = FoundGroups(chosen, options, device).masses();

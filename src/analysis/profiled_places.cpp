@@ -167,10 +167,10 @@ void share_shells(Communicator& ranks, const std::vector<ShellRow>& own, std::ve
 }
 
 /// Each group is profiled by one rank, in rounds.
-std::vector<PlaceProfile> profiles_of_spread_groups(const std::shared_ptr<Communicator>& ranks,
-                                                    AnalysisSnapshot snapshot, const AnalysisOptions& options,
-                                                    std::int64_t bins, const Device& device) {
-  SpreadGroups groups(ranks, std::move(snapshot), options, device);
+std::vector<PlaceProfile> profiles_of_distributed_groups(const std::shared_ptr<Communicator>& ranks,
+                                                         AnalysisSnapshot snapshot, const AnalysisOptions& options,
+                                                         std::int64_t bins, const Device& device) {
+  DistributedGroups groups(ranks, std::move(snapshot), options, device);
   const WantedGroups wanted = wanted_groups(groups.count(), options, groups.frame().name);
   std::vector<PlaceProfile> profiles;
   for (const GroupProperties& group : groups.properties(wanted.first, wanted.count)) {
@@ -203,8 +203,8 @@ std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisO
                                       const Device& device, const std::shared_ptr<Communicator>& ranks) {
   const bool of_groups = asks_for_groups(snapshot, options);
   if (ranks->size() > 1) {
-    if (of_groups) return profiles_of_spread_groups(ranks, std::move(snapshot), options, bins, device);
-    return {profile_of_spread_system(ranks, std::move(snapshot), options, bins, device)};
+    if (of_groups) return profiles_of_distributed_groups(ranks, std::move(snapshot), options, bins, device);
+    return {profile_of_distributed_system(ranks, std::move(snapshot), options, bins, device)};
   }
   const ChosenParticles particles(std::move(snapshot), options);
   if (of_groups) return profiles_of_groups(particles, options, bins, device);
@@ -263,7 +263,7 @@ std::vector<ShellSums> sums_of_all(Communicator& ranks, const AnalysisSnapshot& 
 }
 
 /// The halo about a centre: rank 0 gathers the sphere around it.
-void measure_spread_halo(Communicator& ranks, const AnalysisSnapshot& own, int threads, ProfiledPlace& place) {
+void measure_distributed_halo(Communicator& ranks, const AnalysisSnapshot& own, int threads, ProfiledPlace& place) {
   const HaloDensities limits = halo_densities(own, threads, ranks);
   if (std::isnan(limits.mean)) return;
   std::int64_t count = own.particles.size();
@@ -288,8 +288,8 @@ void measure_spread_halo(Communicator& ranks, const AnalysisSnapshot& own, int t
 
 }  // namespace
 
-PlaceProfile profile_of_spread_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
-                                      const AnalysisOptions& options, std::int64_t bins, const Device& device) {
+PlaceProfile profile_of_distributed_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
+                                           const AnalysisOptions& options, std::int64_t bins, const Device& device) {
   const bool keeps_others = snapshot.box.periodic() && options.species != "all";  // for the halo
   AnalysisSnapshot own = chosen_species(keeps_others ? snapshot : std::move(snapshot), options, ranks);
   const Vec3<double> place = place_of_center(own, options, device, ranks);
@@ -306,7 +306,8 @@ PlaceProfile profile_of_spread_system(const std::shared_ptr<Communicator>& ranks
   PlaceProfile profile{
       {{place, mean_velocity(own, seen, count, mass, *ranks), name_of_center(options)}, 0, 0, not_known, not_known},
       {}};
-  if (own.box.periodic()) measure_spread_halo(*ranks, keeps_others ? snapshot : own, device.threads(), profile.place);
+  if (own.box.periodic())
+    measure_distributed_halo(*ranks, keeps_others ? snapshot : own, device.threads(), profile.place);
   const auto edges = profile_edges(radii_of_all(*ranks, seen.radius), bins, options.low, options.high);
   const auto add = [&](std::int64_t species, const SeenFromCenter& part) {
     const auto sums = sums_of_all(*ranks, own, profile.place.center, part, edges, counts.back() > 0);

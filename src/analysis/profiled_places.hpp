@@ -58,7 +58,7 @@ std::vector<Key<AnalysisOptions>> profiled_group_keys();
 
 /// The profile of a distributed system about its centre. Each rank has the next particles in the order of the input.
 /// Collective; all ranks get the same.
-PlaceProfile profile_of_spread_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
-                                      const AnalysisOptions& options, std::int64_t bins, const Device& device);
+PlaceProfile profile_of_distributed_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
+                                           const AnalysisOptions& options, std::int64_t bins, const Device& device);
 
 }  // namespace pergola

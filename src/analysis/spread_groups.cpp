@@ -42,7 +42,7 @@ struct SlabSets {
 };
 
 /// `places`: positions of the slab's particles, then of the ghosts.
-SlabSets sets_in(Particles places, const std::vector<std::uint64_t>& own_id, const std::vector<std::uint64_t>& guest_id,
+SlabSets sets_in(Particles places, const std::vector<std::uint64_t>& own_id, const std::vector<std::uint64_t>& ghost_id,
                  const FriendFrame& frame, const Device& cpu) {
   SlabSets sets;
   if (places.x.empty()) return sets;
@@ -55,7 +55,7 @@ SlabSets sets_in(Particles places, const std::vector<std::uint64_t>& own_id, con
       const std::size_t particle = cells.order[k];
       sets.set[particle] = cells.root[cell];
       const bool is_own = particle < own_id.size();
-      sets.lower(particle, is_own ? own_id[particle] : guest_id[particle - own_id.size()]);
+      sets.lower(particle, is_own ? own_id[particle] : ghost_id[particle - own_id.size()]);
       if (is_own) ++sets.own[cells.root[cell]];
     }
   return sets;
@@ -70,17 +70,17 @@ void join_over_ranks(Communicator& ranks, const std::vector<Routing>& routings, 
   };
   for (std::int64_t changed = 1; changed > 0;) {
     changed = 0;
-    std::size_t guest = here;
+    std::size_t ghost = here;
     for (const Routing& routing : routings) {
       labels_here();
-      std::vector<std::uint64_t> of_guests = routing.there(labels.data());
-      for (std::size_t k = 0; k < of_guests.size(); ++k) {
-        changed += sets.lower(guest + k, of_guests[k]) ? 1 : 0;
-        sets.is_shared[sets.set[guest + k]] = 1;
+      std::vector<std::uint64_t> of_ghosts = routing.there(labels.data());
+      for (std::size_t k = 0; k < of_ghosts.size(); ++k) {
+        changed += sets.lower(ghost + k, of_ghosts[k]) ? 1 : 0;
+        sets.is_shared[sets.set[ghost + k]] = 1;
       }
-      for (std::size_t k = 0; k < of_guests.size(); ++k) of_guests[k] = sets.label[sets.set[guest + k]];
-      guest += of_guests.size();
-      routing.back(of_guests.data(), labels.data());
+      for (std::size_t k = 0; k < of_ghosts.size(); ++k) of_ghosts[k] = sets.label[sets.set[ghost + k]];
+      ghost += of_ghosts.size();
+      routing.back(of_ghosts.data(), labels.data());
       for (std::size_t i = 0; i < here; ++i) changed += sets.lower(i, labels[i]) ? 1 : 0;
     }
     ranks.all_reduce(&changed, 1, Reduction::sum);
@@ -224,9 +224,9 @@ std::vector<int> FriendSlabs::ranks_near(double z, double radius) const {
   return found;
 }
 
-SlabGuests FriendSlabs::guests_of(Communicator& ranks, const Particles& here, int threads) const {
+SlabGhosts FriendSlabs::ghosts_of(Communicator& ranks, const Particles& here, int threads) const {
   const int own = ranks.rank();
-  SlabGuests guests{{}, std::vector<std::uint8_t>(here.z.size(), 0)};
+  SlabGhosts guests{{}, std::vector<std::uint8_t>(here.z.size(), 0)};
   std::vector<Lists> to(static_cast<std::size_t>(frame_.reach), lists_for(ranks));
   for (std::size_t i = 0; i < here.z.size(); ++i) {
     const std::int64_t plane = plane_at(here.z[i]);
@@ -239,7 +239,7 @@ SlabGuests FriendSlabs::guests_of(Communicator& ranks, const Particles& here, in
       if (std::find(seen_by.begin(), seen_by.end(), rank) != seen_by.end()) continue;
       seen_by.push_back(rank);
       to[static_cast<std::size_t>(before - 1)][static_cast<std::size_t>(rank)].push_back(static_cast<std::uint32_t>(i));
-      guests.is_guest[i] = 1;
+      guests.is_ghost[i] = 1;
     }
   }
   for (const Lists& lists : to) guests.routings.push_back(route_lists(ranks, threads, lists));
@@ -258,29 +258,29 @@ Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, Particle
 OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const Particles& here, std::int64_t least,
                            const Device& device) {
   const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
-  const SlabGuests guests = slabs.guests_of(ranks, here, cpu.threads());
+  const SlabGhosts guests = slabs.ghosts_of(ranks, here, cpu.threads());
   std::size_t seen = here.id.size();
   for (const Routing& routing : guests.routings) seen += static_cast<std::size_t>(routing.arriving());
-  const auto add_guests = [&](const auto& own, auto& to) {
+  const auto add_ghosts = [&](const auto& own, auto& to) {
     for (const Routing& routing : guests.routings) {
       const auto arrived = routing.there(own.data());
       to.insert(to.end(), arrived.begin(), arrived.end());
     }
   };
-  const auto with_guests = [&](const std::vector<double>& own) {
+  const auto with_ghosts = [&](const std::vector<double>& own) {
     std::vector<double> all;
     all.reserve(seen);
     all.insert(all.end(), own.begin(), own.end());
-    add_guests(own, all);
+    add_ghosts(own, all);
     return all;
   };
-  std::vector<std::uint64_t> guest_id;
-  add_guests(here.id, guest_id);
+  std::vector<std::uint64_t> ghost_id;
+  add_ghosts(here.id, ghost_id);
   Particles places;
-  places.x = with_guests(here.x), places.y = with_guests(here.y), places.z = with_guests(here.z);
-  SlabSets sets = sets_in(std::move(places), here.id, guest_id, slabs.frame(), cpu);
+  places.x = with_ghosts(here.x), places.y = with_ghosts(here.y), places.z = with_ghosts(here.z);
+  SlabSets sets = sets_in(std::move(places), here.id, ghost_id, slabs.frame(), cpu);
   for (std::size_t i = 0; i < here.id.size(); ++i)
-    if (guests.is_guest[i]) sets.is_shared[sets.set[i]] = 1;
+    if (guests.is_ghost[i]) sets.is_shared[sets.set[i]] = 1;
   join_over_ranks(ranks, guests.routings, here.id.size(), sets);
   const auto owners = find_owners(ranks, sets, least);
   Lists to = lists_for(ranks);
@@ -352,8 +352,8 @@ AnalysisSnapshot with_particles(AnalysisSnapshot frame, Particles particles) {
 
 }  // namespace
 
-SpreadGroups::SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot own, const AnalysisOptions& options,
-                           const Device& device)
+DistributedGroups::DistributedGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot own,
+                                     const AnalysisOptions& options, const Device& device)
     : ranks_(std::move(ranks)), device_(device), frame_(frame_of(own)), options_(options) {
   const int threads = device_.threads();
   {
@@ -381,14 +381,14 @@ SpreadGroups::SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot
   near_.emplace(here_->all(), threads, std::max(slabs_->part_of(ranks_->rank()), least_part));
 }
 
-std::vector<double> SpreadGroups::masses() const {
+std::vector<double> DistributedGroups::masses() const {
   std::vector<OfGroup<double>> own;
   for (std::size_t k = 0; k < numbers_.size(); ++k)
     own.push_back({numbers_[k], group_mass(members_, friends_.groups[k])});
   return gather_by_number(*ranks_, own);
 }
 
-std::vector<GroupProperties> SpreadGroups::properties(std::int64_t first, std::int64_t count) {
+std::vector<GroupProperties> DistributedGroups::properties(std::int64_t first, std::int64_t count) {
   FriendGroups wanted;
   std::vector<std::int64_t> numbers;
   for (std::size_t k = 0; k < numbers_.size(); ++k)
@@ -401,7 +401,7 @@ std::vector<GroupProperties> SpreadGroups::properties(std::int64_t first, std::i
   return gather_by_number(*ranks_, own);
 }
 
-void SpreadGroups::measure_spheres(std::vector<GroupProperties>& groups) {
+void DistributedGroups::measure_spheres(std::vector<GroupProperties>& groups) {
   const HaloDensities limits = halo_densities(here_->all(), device_.threads(), *ranks_);
   if (std::isnan(limits.mean)) return;
   struct Open {
@@ -435,7 +435,7 @@ void SpreadGroups::measure_spheres(std::vector<GroupProperties>& groups) {
   }
 }
 
-std::vector<AnalysisSnapshot> SpreadGroups::all_in(const std::vector<Sphere>& spheres) {
+std::vector<AnalysisSnapshot> DistributedGroups::all_in(const std::vector<Sphere>& spheres) {
   const auto size = static_cast<std::size_t>(ranks_->size());
   std::vector<std::vector<Sphere>> asked(size);
   std::vector<std::vector<std::size_t>> numbers(size);
@@ -472,7 +472,7 @@ std::vector<AnalysisSnapshot> SpreadGroups::all_in(const std::vector<Sphere>& sp
   return around;
 }
 
-std::vector<AnalysisSnapshot> SpreadGroups::chosen_in(const std::vector<Sphere>& spheres) {
+std::vector<AnalysisSnapshot> DistributedGroups::chosen_in(const std::vector<Sphere>& spheres) {
   auto found = all_in(spheres);
   for (AnalysisSnapshot& around : found)
     if (around.particles.size() > 0) around = chosen_species(std::move(around), options_);

@@ -22,9 +22,9 @@
 namespace pergola {
 
 /// Ghosts: particles of a slab that ranks with earlier slabs also need, because friends may be that near.
-struct SlabGuests {
+struct SlabGhosts {
   std::vector<Routing> routings;       // each particle is at most once in each
-  std::vector<std::uint8_t> is_guest;  // whether another rank has the particle as a ghost
+  std::vector<std::uint8_t> is_ghost;  // whether another rank has the particle as a ghost
 };
 
 /// Slabs of planes of cells along z. Cuts come from counts, so that all ranks have about equal numbers of particles. A
@@ -42,7 +42,7 @@ class FriendSlabs {
   /// The ranks whose slabs a sphere may reach, in ascending order.
   std::vector<int> ranks_near(double z, double radius) const;
   /// The ghosts of this rank's slab. Collective.
-  SlabGuests guests_of(Communicator& ranks, const Particles& here, int threads) const;
+  SlabGhosts ghosts_of(Communicator& ranks, const Particles& here, int threads) const;
 
  private:
   /// In open space, positions beyond the planes belong to the first or last one.
@@ -74,14 +74,14 @@ struct Sphere {
 
 /// Groups of distributed particles. Each rank has the particles of a slab and all members of some groups. Groups are
 /// numbered from 0, in the order of friends_of_friends().
-class SpreadGroups {
+class DistributedGroups {
  public:
   /// `own`: this rank's part of the particles, in any order. Throws Error(input) on all ranks, as chosen_species() and
   /// linking_length() do.
-  SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot own, const AnalysisOptions& options,
-               const Device& device);
-  SpreadGroups(const SpreadGroups&) = delete;
-  SpreadGroups& operator=(const SpreadGroups&) = delete;
+  DistributedGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot own, const AnalysisOptions& options,
+                    const Device& device);
+  DistributedGroups(const DistributedGroups&) = delete;
+  DistributedGroups& operator=(const DistributedGroups&) = delete;
 
   /// The snapshot without its particles.
   const AnalysisSnapshot& frame() const { return frame_; }

@@ -108,7 +108,7 @@ std::vector<HaloCount> halo_counts(AnalysisSnapshot box, const ExpectedHalos& th
   };
   std::vector<GroupProperties> groups;
   if (ranks->size() > 1) {
-    SpreadGroups found(ranks, std::move(box), options, device);
+    DistributedGroups found(ranks, std::move(box), options, device);
     say_groups(found.count());
     groups = found.properties(0, found.count());
   } else {

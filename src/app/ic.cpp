@@ -227,7 +227,7 @@ void make_initial_conditions(const ModelInfo& model, const IcRequest& request, c
   wait.begins("writing " + request.output);
   WrittenFiles files(outputs);  // on all ranks: a signal may end one while another gives them their names
   if (ShareSource own = particles.own(); ranks.size() > 1)
-    write_spread_snapshot(ranks, request.output, header, own, write);
+    write_distributed_snapshot(ranks, request.output, header, own, write);
   else
     write_snapshot(request.output, header, *particles.made, write);
   wait.end();

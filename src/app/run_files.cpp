@@ -102,7 +102,7 @@ Snapshot read_stretch(const std::string& file, Communicator& ranks) {
     check.finish();
     snapshot.header = source.summary().header;
   });
-  if (ranks.size() > 1) check_spread_ids(ranks, file, snapshot.particles.id);
+  if (ranks.size() > 1) check_distributed_ids(ranks, file, snapshot.particles.id);
   return snapshot;
 }
 

@@ -7,7 +7,7 @@
 namespace pergola {
 
 /// A handle by which another rank on the same machine opens memory of a CUDA device. Plain bytes, sent as a message.
-struct MemoryTicket {
+struct MemoryHandle {
   unsigned char handle[64] = {};  // CUDA's handle for other processes
   std::uint64_t machine[2] = {};  // identifies the machine since its start
   std::int64_t process = 0;
@@ -16,7 +16,7 @@ struct MemoryTicket {
 
 /// The ticket of the memory of a Buffer, from its beginning. The size of such a buffer is a multiple of ticket_unit, so
 /// that no other buffer shares its pages. In device/peer_memory_cuda.cu; present where cuda_built is true.
-MemoryTicket ticket_for(const Device& device, const void* memory);
+MemoryHandle ticket_for(const Device& device, const void* memory);
 inline constexpr std::int64_t ticket_unit = std::int64_t{1} << 21;
 
 /// Memory opened by a ticket, until close().
@@ -28,7 +28,7 @@ class PeerMemory {
   ~PeerMemory() { close(); }
 
   /// False if it cannot be opened: it is on another machine, or on a GPU that this one cannot access.
-  bool open(const Device& device, const MemoryTicket& ticket);
+  bool open(const Device& device, const MemoryHandle& ticket);
   void close() noexcept;
   const std::byte* data() const { return data_; }
 

@@ -26,9 +26,9 @@ void read_machine(std::uint64_t (&to)[2]) {
 
 }  // namespace
 
-MemoryTicket ticket_for(const Device& device, const void* memory) {
+MemoryHandle ticket_for(const Device& device, const void* memory) {
   device.make_current();
-  MemoryTicket ticket;
+  MemoryHandle ticket;
   cudaIpcMemHandle_t handle;
   static_assert(sizeof(handle) == sizeof(ticket.handle));
   // If processes may not open each other's memory, the ticket is valid within this process only.
@@ -42,7 +42,7 @@ MemoryTicket ticket_for(const Device& device, const void* memory) {
   return ticket;
 }
 
-bool PeerMemory::open(const Device& device, const MemoryTicket& ticket) {
+bool PeerMemory::open(const Device& device, const MemoryHandle& ticket) {
   close();
   device.make_current();
   std::uint64_t machine[2] = {};

@@ -62,7 +62,7 @@ class DeviceMessages {
   /// Memory of a device that others may have open.
   struct OpenRoom {
     Buffer<std::byte> memory;
-    MemoryTicket ticket;
+    MemoryHandle ticket;
     std::int64_t number = 0;    // of those that this rank had
     Buffer<std::byte> retired;  // others may still have it open
   };

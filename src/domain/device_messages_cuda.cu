@@ -15,7 +15,7 @@ namespace {
 
 /// What a rank tells the others of its room.
 struct RoomNote {
-  MemoryTicket ticket;
+  MemoryHandle ticket;
   std::int64_t number = 0;
 };
 
@@ -40,9 +40,9 @@ std::int64_t whole_pages(std::int64_t bytes) { return (bytes + ticket_unit - 1) 
 bool all_open_all(const Device& device, Communicator& ranks) {
   const Buffer<std::byte> page(device, ticket_unit);
   const auto size = static_cast<std::size_t>(ranks.size()), own = static_cast<std::size_t>(ranks.rank());
-  std::vector<MemoryTicket> tickets(size);
+  std::vector<MemoryHandle> tickets(size);
   tickets[own] = ticket_for(device, page.data());
-  ranks.all_gather_in_place(tickets.data(), std::vector<std::size_t>(size, sizeof(MemoryTicket)));
+  ranks.all_gather_in_place(tickets.data(), std::vector<std::size_t>(size, sizeof(MemoryHandle)));
   std::int64_t reaches = 1;
   for (std::size_t r = 0; r < size && reaches; ++r) {
     PeerMemory peer;

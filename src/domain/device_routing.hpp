@@ -21,7 +21,7 @@ class DeviceRouting {
   /// With rooms that are somebody else's, too.
   explicit DeviceRouting(std::shared_ptr<DeviceMessages> messages);
 
-  /// Where plan() is told, by the place in a list, which particle it is and which rank it goes to.
+  /// Where plan() is exported, by the place in a list, which particle it is and which rank it goes to.
   struct Listing {
     std::uint32_t *rank = nullptr, *particle = nullptr;
   };
@@ -31,12 +31,12 @@ class DeviceRouting {
   /// All ranks make it together, each with the listing of all its particles in `work`. Those for a rank go in the order
   /// of the list. Waits for the device. `lent`: for a number of each particle, as long as this plan is used, in place
   /// of its own memory.
-  void plan(std::int64_t count, void* work, std::uint32_t* lent = nullptr);
+  void plan(std::int64_t count, void* work, std::uint32_t* borrowed = nullptr);
   /// All that are kept here go as they stand, the first sent[0] of them to rank 0. All ranks make it together.
   void plan_in_order(const std::vector<std::int64_t>& sent);
   /// So many are kept here, and stay: they arrive as they stand.
   void plan_to_stay(std::int64_t count);
-  /// From where `way` has brought particles, the k-th of them to places[k], to where they came from: there they arrive
+  /// From where `way` has received particles, the k-th of them to places[k], to where they came from: there they arrive
   /// in the order in which they were listed.
   void plan_back(const DeviceRouting& way, const std::uint32_t* places);
   /// The particles that stood at i stand at to[i] from now on.

@@ -110,13 +110,13 @@ DeviceRouting::Listing DeviceRouting::listing(std::int64_t count, void* work) co
   return {memory.keys, memory.values};
 }
 
-void DeviceRouting::plan(std::int64_t count, void* work, std::uint32_t* lent) {
+void DeviceRouting::plan(std::int64_t count, void* work, std::uint32_t* borrowed) {
   device_.make_current();
   const std::size_t size = messages_->size();
   Arena arena(device_);
   room_for_begins(*this, arena);
-  if (lent)
-    list_ = lent;
+  if (borrowed)
+    list_ = borrowed;
   else
     make_list(count);
   std::vector<std::int64_t> begin(size + 1, 0);

@@ -20,7 +20,7 @@ class Workers {
   /// There is another way.
   void forget() { known_ = false; }
   /// All ranks call it. `lent`: memory for two numbers of each particle that is worked on here, in place of its own.
-  WorkersOf of(DeviceRouting& way, std::uint32_t* lent = nullptr);
+  WorkersOf of(DeviceRouting& way, std::uint32_t* borrowed = nullptr);
   /// Where n particles are kept, and as many worked on.
   std::int64_t bytes(std::int64_t n) const {
     Arena count;

@@ -3,16 +3,16 @@
 
 namespace pergola {
 
-WorkersOf Workers::of(DeviceRouting& way, std::uint32_t* lent) {
+WorkersOf Workers::of(DeviceRouting& way, std::uint32_t* borrowed) {
   if (known_) return {rank_.data(), number_.data()};
   device_.make_current();
   Arena arena(device_);
   room_for_kept(*this, arena, way.kept());
-  if (!lent) {
+  if (!borrowed) {
     room_for_own(*this, arena, way.arriving());
-    lent = own_.data();
+    borrowed = own_.data();
   }
-  std::uint32_t *const ranks = lent, *const numbers = lent + way.arriving();
+  std::uint32_t *const ranks = borrowed, *const numbers = borrowed + way.arriving();
   cuda::launch("own particles", way.arriving(), device_.stream(), [=, own = own_rank_] __device__(std::int64_t k) {
     ranks[k] = own, numbers[k] = static_cast<std::uint32_t>(k);
   });

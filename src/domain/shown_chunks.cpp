@@ -21,7 +21,7 @@ ShownArrays<Real> from(const ShownArrays<Real>& arrays, std::int64_t at) {
   return moved;
 }
 
-/// Of the last chunk's particles those that other ranks keep, brought to the device.
+/// Of the last chunk's particles those that other ranks keep, received to the device.
 std::unique_ptr<ShownParticles> fetch_rest(Communicator& ranks, const ChunkShares& chunks, std::int64_t missing,
                                            const ShownParticles& own) {
   const std::int64_t row_bytes = 7 * sizeof(double) + sizeof(std::uint8_t) + sizeof(std::uint64_t);

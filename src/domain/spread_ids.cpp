@@ -7,7 +7,7 @@
 
 namespace pergola {
 
-void check_spread_ids(Communicator& ranks, const std::string& where, const std::vector<std::uint64_t>& own) {
+void check_distributed_ids(Communicator& ranks, const std::string& where, const std::vector<std::uint64_t>& own) {
   const auto size = static_cast<std::size_t>(ranks.size());
   std::vector<std::vector<std::uint64_t>> to(size);  // equal ids meet on one rank
   for (const std::uint64_t id : own) to[id % size].push_back(id);

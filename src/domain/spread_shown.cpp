@@ -34,13 +34,13 @@ void answer(const ShownParticles& own, const RankRows::Request& request, std::by
 
 }  // namespace
 
-void SpreadShown::show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const {
+void DistributedShown::show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const {
   read_shown(rows_, {what_, first, n}, to);
 }
-void SpreadShown::show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const {
+void DistributedShown::show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const {
   read_shown(rows_, {what_, first, n}, to);
 }
-void SpreadShown::show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const {
+void DistributedShown::show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const {
   read_shown(rows_, {what_, 0, n, 0, places}, to);
 }
 

@@ -9,10 +9,10 @@ namespace pergola {
 
 /// The particles of all ranks at a moment, as rank 0 shows them: asked for where they are, a piece at a time, in the
 /// order of the input. They come to the host, whatever device they live on, so that device() is the CPU.
-class PERGOLA_API SpreadShown final : public ShownParticles {
+class PERGOLA_API DistributedShown final : public ShownParticles {
  public:
   /// `own`: rank 0's share. Requests are numbered from `what` on; answer_shown() answers them.
-  SpreadShown(RankRows& rows, const ShownParticles& own, std::int64_t what = 0)
+  DistributedShown(RankRows& rows, const ShownParticles& own, std::int64_t what = 0)
       : rows_(rows),
         device_(own.device().is_cuda() ? Device::open("cpu", own.device().threads()) : own.device()),
         what_(what) {}

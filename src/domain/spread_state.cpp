@@ -4,7 +4,7 @@
 
 namespace pergola {
 
-void put_spread_state(RankRows& rows, const StateSource& own, std::int64_t what, StateSource& to) {
+void put_distributed_state(RankRows& rows, const StateSource& own, std::int64_t what, StateSource& to) {
   for (const StateRange& range : own.ranges()) {
     const auto value_bytes = static_cast<std::int64_t>(range.value_bytes);
     if (!range.per_particle && range.total == 0)

@@ -289,18 +289,18 @@ __device__ __forceinline__ void collect_sums(const ForceTask<P>& task, const Dec
   using Columns = ForceColumns<K>;
   const Sum* at = task.partial + (slot - first_split) * d.segments * Columns::values;
   // Loads of several segments are in flight at once; the order of the sums stays that of the segments.
-  constexpr int ahead = 4;
-  for (int base = lane; base < d.segments; base += ahead * lanes) {
-    Sum value[ahead][sum_values];
+  constexpr int prefetched = 4;
+  for (int base = lane; base < d.segments; base += prefetched * lanes) {
+    Sum value[prefetched][sum_values];
 #pragma unroll
-    for (int u = 0; u < ahead; ++u)
+    for (int u = 0; u < prefetched; ++u)
 #pragma unroll
       for (int k = 0; k < sum_values; ++k)
         value[u][k] = Columns::computes(k) && base + u * lanes < d.segments
                           ? at[(base + u * lanes) * Columns::values + Columns::column(k)]
                           : Sum(0);
 #pragma unroll
-    for (int u = 0; u < ahead; ++u)
+    for (int u = 0; u < prefetched; ++u)
 #pragma unroll
       for (int k = 0; k < sum_values; ++k) sum[k] += value[u][k];
   }

@@ -29,8 +29,8 @@ SolverEntry direct_entry() {
           .make_double = [](const SolverOptions& options, const Device& device) -> std::unique_ptr<Solver<double>> {
             return make_direct<double>(options, device);
           },
-          .make_spread_single = make_spread_direct<float>,
-          .make_spread_double = make_spread_direct<double>};
+          .make_distributed_single = make_distributed_direct<float>,
+          .make_distributed_double = make_distributed_direct<double>};
 }
 
 }  // namespace pergola

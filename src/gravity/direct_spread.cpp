@@ -60,19 +60,19 @@ Sources<Real> from(const Sources<Real>& sources, std::int64_t first) {
 /// sum of every span, to be added in order. Or sources do: span after span goes to all ranks, which sum for their own.
 /// No bit depends on which it is.
 template <Precision precision>
-class DirectSpread final : public Solver<typename Numbers<precision>::State> {
+class DistributedDirectSum final : public Solver<typename Numbers<precision>::State> {
  public:
   using State = typename Numbers<precision>::State;
   using Pair = typename Numbers<precision>::Pair;
 
-  DirectSpread(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+  DistributedDirectSum(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
       : options_(options), law_(pair_law(options.softening.kernel)), device_(device), ranks_(std::move(ranks)) {
     head_.softening = blocks_.softening = softening_table(options.softening);
   }
-  const SolverInfo& info() const override { return spread_direct_info(); }
+  const SolverInfo& info() const override { return distributed_direct_info(); }
   void prepare(const Sources<State>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  NeighbourLists neighbour_lists(const Targets&, double) override { throw no_nearest_of_spread(); }
+  NeighbourLists neighbour_lists(const Targets&, double) override { throw no_nearest_of_distributed(); }
   std::int64_t device_bytes(std::int64_t n) const override {
     const std::int64_t spans = n / span_size + 1;
     const std::int64_t sums = (2 * asking_at_once * spans + (adds_in_place ? 0 : n)) * most_sums;
@@ -88,7 +88,7 @@ class DirectSpread final : public Solver<typename Numbers<precision>::State> {
   using Tile = direct::Tile<precision>;
   using Blocks = direct::Blocks<precision>;
 
-  /// One that asks, as the others are told of it.
+  /// One that asks, as the others are exported of it.
   struct Asking {
     std::int64_t place = 0;  // among all particles
     Pair field[fields] = {};
@@ -165,14 +165,14 @@ class DirectSpread final : public Solver<typename Numbers<precision>::State> {
 };
 
 template <Precision precision>
-void DirectSpread<precision>::pack(const Sources<State>& sources, std::int64_t count, Blocks& to) const {
+void DistributedDirectSum<precision>::pack(const Sources<State>& sources, std::int64_t count, Blocks& to) const {
   to.count = count;
   parallel_for(threads_for(count, direct::sources_worth_threads), to.blocks(),
                [&](std::int64_t block) { direct::pack_block(sources, options_.gravitational_constant, block, to); });
 }
 
 template <Precision precision>
-void DirectSpread<precision>::prepare(const Sources<State>& sources) {
+void DistributedDirectSum<precision>::prepare(const Sources<State>& sources) {
   std::int64_t total = sources.count;
   ranks_->all_reduce(&total, 1, Reduction::sum);
   shares_ = {total, ranks_->size()};
@@ -191,7 +191,7 @@ void DirectSpread<precision>::prepare(const Sources<State>& sources) {
 
 /// What is missing of this rank's last span, packed by its keepers.
 template <Precision precision>
-void DirectSpread<precision>::fetch_rest(std::int64_t kept) {
+void DistributedDirectSum<precision>::fetch_rest(std::int64_t kept) {
   constexpr auto row_bytes = static_cast<std::int64_t>(fields * sizeof(Pair));
   const auto each = [](const Blocks& of, std::int64_t first, std::int64_t count, const auto& use) {
     for (std::int64_t k = 0; k < count; ++k)
@@ -218,8 +218,8 @@ void DirectSpread<precision>::fetch_rest(std::int64_t kept) {
 }
 
 template <Precision precision>
-void DirectSpread<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
-  if (want & want_nearest) throw no_nearest_of_spread();
+void DistributedDirectSum<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  if (want & want_nearest) throw no_nearest_of_distributed();
   const auto kind = direct::kind_of(want);
   if (!kind) return;
   const auto size = static_cast<std::size_t>(ranks_->size());
@@ -235,7 +235,7 @@ void DirectSpread<precision>::evaluate(const Targets& targets, unsigned want, co
 
 /// By what the busiest rank does: where a byte takes as long as a pair.
 template <Precision precision>
-bool DirectSpread<precision>::sums_travel(const Question& question) const {
+bool DistributedDirectSum<precision>::sums_travel(const Question& question) const {
   std::int64_t spans = 0, most_spans = 0;
   for (int rank = 0; rank < ranks_->size(); ++rank) {
     spans += spans_of(rank);
@@ -250,7 +250,7 @@ bool DirectSpread<precision>::sums_travel(const Question& question) const {
 
 /// Returns the lowest number of a target of this rank whose answer is not finite, or `nobody`.
 template <Precision precision>
-std::int64_t DirectSpread<precision>::sum_by_parts(const Question& question) {
+std::int64_t DistributedDirectSum<precision>::sum_by_parts(const Question& question) {
   const int size = ranks_->size(), rank = ranks_->rank();
   const std::int64_t rows = question.count();
   const std::int64_t at_once = std::max<std::int64_t>(1, asking_at_once / size);
@@ -290,8 +290,9 @@ std::int64_t DirectSpread<precision>::sum_by_parts(const Question& question) {
 
 /// Those of all ranks that ask now: of this rank from number `begin` on.
 template <Precision precision>
-auto DirectSpread<precision>::gather_asking(const Question& question, std::int64_t begin,
-                                            const std::vector<std::int64_t>& first) const -> std::vector<Asking> {
+auto DistributedDirectSum<precision>::gather_asking(const Question& question, std::int64_t begin,
+                                                    const std::vector<std::int64_t>& first) const
+    -> std::vector<Asking> {
   std::vector<Asking> asking(static_cast<std::size_t>(first.back()));
   std::vector<std::size_t> bytes;
   for (std::size_t rank = 0; rank + 1 < first.size(); ++rank)
@@ -311,7 +312,7 @@ auto DirectSpread<precision>::gather_asking(const Question& question, std::int64
 
 /// The sums of each span of this rank for those who ask, into parts_: one after the other, of each all spans.
 template <Precision precision>
-void DirectSpread<precision>::sum_own_spans(const Question& question, const std::vector<Asking>& asking) {
+void DistributedDirectSum<precision>::sum_own_spans(const Question& question, const std::vector<Asking>& asking) {
   const int lanes = tile_size(question.kind);
   const std::int64_t rows = question.count(), count = std::ssize(asking), spans = spans_of(ranks_->rank());
   const std::int64_t first = chunks().first(ranks_->rank());
@@ -339,7 +340,7 @@ void DirectSpread<precision>::sum_own_spans(const Question& question, const std:
 
 /// Returns the same.
 template <Precision precision>
-std::int64_t DirectSpread<precision>::sum_by_sources(const Question& question) {
+std::int64_t DistributedDirectSum<precision>::sum_by_sources(const Question& question) {
   if constexpr (!adds_in_place) totals_.resize(question.sums.size() * static_cast<std::size_t>(question.targets.count));
   for (std::size_t k = 0; k < question.sums.size(); ++k) std::fill_n(totals(question, k), question.targets.count, 0.0);
   for (int owner = 0; owner < ranks_->size(); ++owner)
@@ -360,7 +361,8 @@ std::int64_t DirectSpread<precision>::sum_by_sources(const Question& question) {
 
 /// Adds the sums of some spans, `first` the place of their first source among all, for those of this rank who ask.
 template <Precision precision>
-void DirectSpread<precision>::sum_travelling(const Question& question, const Blocks& sources, std::int64_t first) {
+void DistributedDirectSum<precision>::sum_travelling(const Question& question, const Blocks& sources,
+                                                     std::int64_t first) {
   const int lanes = tile_size(question.kind);
   const std::int64_t count = question.targets.count;
   parallel_for(threads_for(count * sources.count), (count + lanes - 1) / lanes, [&](std::int64_t k) {
@@ -387,7 +389,7 @@ void DirectSpread<precision>::sum_travelling(const Question& question, const Blo
 
 /// Says why the force on a particle, by its place among all, is not a number: on all ranks.
 template <Precision precision>
-void DirectSpread<precision>::fail(std::int64_t place) const {
+void DistributedDirectSum<precision>::fail(std::int64_t place) const {
   struct Particle {
     Vec3<double> position;
     double softening = 0;
@@ -420,7 +422,7 @@ void DirectSpread<precision>::fail(std::int64_t place) const {
 
 }  // namespace
 
-const SolverInfo& spread_direct_info() {
+const SolverInfo& distributed_direct_info() {
   static const SolverInfo info = [] {
     SolverInfo of_one = direct_info();
     of_one.nearest = of_one.neighbour_lists = false;
@@ -429,18 +431,18 @@ const SolverInfo& spread_direct_info() {
   return info;
 }
 
-Error no_nearest_of_spread() {
+Error no_nearest_of_distributed() {
   return {ErrorKind::input, "direct: gives no nearest neighbours where particles are spread over ranks"};
 }
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_direct_cpu(const SolverOptions& options, const Device& device,
-                                                     std::shared_ptr<Communicator> ranks) {
-  return make_for_precision<Solver<Real>, DirectSpread>(options, device, std::move(ranks));
+std::unique_ptr<Solver<Real>> make_distributed_direct_cpu(const SolverOptions& options, const Device& device,
+                                                          std::shared_ptr<Communicator> ranks) {
+  return make_for_precision<Solver<Real>, DistributedDirectSum>(options, device, std::move(ranks));
 }
-template std::unique_ptr<Solver<float>> make_spread_direct_cpu(const SolverOptions&, const Device&,
-                                                               std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_direct_cpu(const SolverOptions&, const Device&,
-                                                                std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_direct_cpu(const SolverOptions&, const Device&,
+                                                                    std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_direct_cpu(const SolverOptions&, const Device&,
+                                                                     std::shared_ptr<Communicator>);
 
 }  // namespace pergola

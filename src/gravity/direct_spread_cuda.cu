@@ -111,16 +111,16 @@ int values_of(ForceKind kind) {
 }  // namespace
 
 template <Precision P>
-DirectSpreadCuda<P>::DirectSpreadCuda(const SolverOptions& options, const Device& device,
-                                      std::shared_ptr<Communicator> ranks, const TravelLimits& limits,
-                                      std::shared_ptr<DeviceMessages> messages)
+DistributedDirectCuda<P>::DistributedDirectCuda(const SolverOptions& options, const Device& device,
+                                                std::shared_ptr<Communicator> ranks, const TravelLimits& limits,
+                                                std::shared_ptr<DeviceMessages> messages)
     : sums_(options, device),
       ranks_(std::move(ranks)),
       messages_(messages ? std::move(messages) : std::make_shared<DeviceMessages>(device, ranks_)),
       limits_(limits) {}
 
 template <Precision P>
-std::vector<Stretch> DirectSpreadCuda<P>::kept() const {
+std::vector<Stretch> DistributedDirectCuda<P>::kept() const {
   std::vector<Stretch> all;
   for (int rank = 0; rank < shares_.ranks; ++rank) all.push_back({shares_.first(rank), shares_.count(rank)});
   return all;
@@ -128,13 +128,13 @@ std::vector<Stretch> DirectSpreadCuda<P>::kept() const {
 
 /// The longest rest of a segment, of which another rank has the begin, where sums may travel.
 template <Precision P>
-std::int64_t DirectSpreadCuda<P>::margin(std::int64_t all, int ranks) {
+std::int64_t DistributedDirectCuda<P>::margin(std::int64_t all, int ranks) {
   const std::int64_t segments = std::int64_t{least_segments} * ranks;
   return all / shortest_segment < segments ? 0 : all / segments + 32;
 }
 
 template <Precision P>
-void DirectSpreadCuda<P>::reserve(std::int64_t own) {
+void DistributedDirectCuda<P>::reserve(std::int64_t own) {
   device().make_current();
   std::int64_t all = own;
   ranks_->all_reduce(&all, 1, Reduction::sum);
@@ -144,14 +144,14 @@ void DirectSpreadCuda<P>::reserve(std::int64_t own) {
 }
 
 template <Precision P>
-void DirectSpreadCuda<P>::prepare(const Sources<Sum>& sources) {
+void DistributedDirectCuda<P>::prepare(const Sources<Sum>& sources) {
   reserve(sources.count);
   sums_.prepare(sources);
 }
 
 /// All ranks learn who asks.
 template <Precision P>
-auto DirectSpreadCuda<P>::ask(ForceKind kind, std::int64_t count) -> Question {
+auto DistributedDirectCuda<P>::ask(ForceKind kind, std::int64_t count) -> Question {
   struct Note {
     std::int64_t count = 0, blocks = 0;
   };
@@ -171,8 +171,8 @@ auto DirectSpreadCuda<P>::ask(ForceKind kind, std::int64_t count) -> Question {
 }
 
 template <Precision P>
-void DirectSpreadCuda<P>::evaluate(const Targets& targets, unsigned want, const Forces<Sum>& forces) {
-  if (want & want_nearest) throw no_nearest_of_spread();
+void DistributedDirectCuda<P>::evaluate(const Targets& targets, unsigned want, const Forces<Sum>& forces) {
+  if (want & want_nearest) throw no_nearest_of_distributed();
   if (!(want & (want_acceleration | want_jerk | want_potential))) return;
   device().make_current();
   const Question question = ask(kind_of(want), targets.count);
@@ -192,7 +192,7 @@ void DirectSpreadCuda<P>::evaluate(const Targets& targets, unsigned want, const 
 
 /// By the bytes that a rank gets, for it computes as many pairs either way; sums take an exchange more.
 template <Precision P>
-bool DirectSpreadCuda<P>::sums_travel(const Question& question) const {
+bool DistributedDirectCuda<P>::sums_travel(const Question& question) const {
   const Decomposition& d = question.d;
   if (d.whole > 0 || d.segments < least_segments * shares_.ranks) return false;
   std::int64_t most = 0;
@@ -204,9 +204,9 @@ bool DirectSpreadCuda<P>::sums_travel(const Question& question) const {
 }
 
 template <Precision P>
-void DirectSpreadCuda<P>::add_arrays(std::vector<StretchedArray>& arrays, const SourcePack<P>& own,
-                                     const SourcePack<P>& to, const std::vector<Stretch>& has,
-                                     const std::vector<Stretch>& wants) {
+void DistributedDirectCuda<P>::add_arrays(std::vector<StretchedArray>& arrays, const SourcePack<P>& own,
+                                          const SourcePack<P>& to, const std::vector<Stretch>& has,
+                                          const std::vector<Stretch>& wants) {
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Real4<typename SourcePack<P>::Number>));
   arrays.push_back({own.place, to.place, bytes, &has, &wants});
   if constexpr (SourcePack<P>::has_rest) arrays.push_back({own.rest, to.rest, bytes, &has, &wants});
@@ -214,7 +214,7 @@ void DirectSpreadCuda<P>::add_arrays(std::vector<StretchedArray>& arrays, const 
 }
 
 template <Precision P>
-void DirectSpreadCuda<P>::sum_by_sources(const Question& question, ForceTask<P> task, const Targets& targets) {
+void DistributedDirectCuda<P>::sum_by_sources(const Question& question, ForceTask<P> task, const Targets& targets) {
   if (question.all() < shares_.total && !targets.index) {
     take_own_asking(targets);
     task.points = own_asking_.pack(), task.index = own_place_.data();
@@ -244,7 +244,7 @@ void DirectSpreadCuda<P>::sum_by_sources(const Question& question, ForceTask<P> 
 
 /// Sums go on from zero.
 template <Precision P>
-void DirectSpreadCuda<P>::clear_sums(const Question& question, ForceTask<P>& task) {
+void DistributedDirectCuda<P>::clear_sums(const Question& question, ForceTask<P>& task) {
   const Decomposition& d = question.d;
   const auto zero = [&](Sum* sums, std::int64_t count) {
     if (count > 0) device().memory().zero(sums, static_cast<std::size_t>(count) * sizeof(Sum));
@@ -264,7 +264,7 @@ void DirectSpreadCuda<P>::clear_sums(const Question& question, ForceTask<P>& tas
 
 /// Those of this rank's particles that ask, and their places among all.
 template <Precision P>
-void DirectSpreadCuda<P>::take_own_asking(const Targets& targets) {
+void DistributedDirectCuda<P>::take_own_asking(const Targets& targets) {
   own_asking_.reserve(device(), targets.count);
   if (own_place_.size() < targets.count) own_place_ = Buffer<std::int64_t>(device(), targets.count);
   launch("take those who ask", targets.count, device().stream(),
@@ -272,7 +272,8 @@ void DirectSpreadCuda<P>::take_own_asking(const Targets& targets) {
 }
 
 template <Precision P>
-void DirectSpreadCuda<P>::sum_by_parts(const Question& question, const ForceTask<P>& task, const Targets& targets) {
+void DistributedDirectCuda<P>::sum_by_parts(const Question& question, const ForceTask<P>& task,
+                                            const Targets& targets) {
   const SegmentShares shares = segment_shares(shares_, question.d);
   const std::vector<Stretch> has = kept(), everyone(messages_->size(), Stretch{0, question.all()});
   std::vector<Stretch> wants;  // behind what a rank has itself
@@ -309,7 +310,7 @@ void DirectSpreadCuda<P>::sum_by_parts(const Question& question, const ForceTask
 
 /// Gives each rank the sums of this rank's segments for its targets.
 template <Precision P>
-void DirectSpreadCuda<P>::exchange_parts(const Question& question, const ForceTask<P>& task) {
+void DistributedDirectCuda<P>::exchange_parts(const Question& question, const ForceTask<P>& task) {
   const SegmentShares shares = segment_shares(shares_, question.d);
   const auto own = static_cast<std::int64_t>(rank());
   const std::int64_t values = question.values, here = shares.count(own), row = question.d.segments * values;
@@ -337,7 +338,7 @@ void DirectSpreadCuda<P>::exchange_parts(const Question& question, const ForceTa
 
 /// Throws on all ranks when an answer is not finite, naming the first such target and its nearest neighbour.
 template <Precision P>
-void DirectSpreadCuda<P>::refuse_coincident(const Question& question, const Targets& targets, const Sum* answers) {
+void DistributedDirectCuda<P>::refuse_coincident(const Question& question, const Targets& targets, const Sum* answers) {
   std::int64_t number = nobody;
   if (targets.count > 0) {
     if (bad_.size() == 0) bad_ = Buffer<std::int64_t>(device(), 1);
@@ -385,7 +386,7 @@ void DirectSpreadCuda<P>::refuse_coincident(const Question& question, const Targ
 }
 
 template <Precision P>
-std::int64_t DirectSpreadCuda<P>::device_bytes(std::int64_t n) const {
+std::int64_t DistributedDirectCuda<P>::device_bytes(std::int64_t n) const {
   const std::int64_t all = n * ranks_->size();
   const std::int64_t piece = std::min(all, limits_.sources_at_once + force_tile);
   // What travels stands in two rooms on its way.
@@ -393,28 +394,28 @@ std::int64_t DirectSpreadCuda<P>::device_bytes(std::int64_t n) const {
   return sources * DirectSums<P>::source_bytes() + sums_.scratch_bytes();
 }
 
-template class DirectSpreadCuda<Precision::single>;
-template class DirectSpreadCuda<Precision::mixed>;
-template class DirectSpreadCuda<Precision::double_>;
+template class DistributedDirectCuda<Precision::single>;
+template class DistributedDirectCuda<Precision::mixed>;
+template class DistributedDirectCuda<Precision::double_>;
 
 }  // namespace cuda
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_direct_cuda(const SolverOptions& options, const Device& device,
-                                                      std::shared_ptr<Communicator> ranks, TravelLimits limits) {
-  return make_for_precision<Solver<Real>, cuda::DirectSpreadCuda>(options, device, std::move(ranks), limits);
+std::unique_ptr<Solver<Real>> make_distributed_direct_cuda(const SolverOptions& options, const Device& device,
+                                                           std::shared_ptr<Communicator> ranks, TravelLimits limits) {
+  return make_for_precision<Solver<Real>, cuda::DistributedDirectCuda>(options, device, std::move(ranks), limits);
 }
-template std::unique_ptr<Solver<float>> make_spread_direct_cuda(const SolverOptions&, const Device&,
-                                                                std::shared_ptr<Communicator>, TravelLimits);
-template std::unique_ptr<Solver<double>> make_spread_direct_cuda(const SolverOptions&, const Device&,
-                                                                 std::shared_ptr<Communicator>, TravelLimits);
+template std::unique_ptr<Solver<float>> make_distributed_direct_cuda(const SolverOptions&, const Device&,
+                                                                     std::shared_ptr<Communicator>, TravelLimits);
+template std::unique_ptr<Solver<double>> make_distributed_direct_cuda(const SolverOptions&, const Device&,
+                                                                      std::shared_ptr<Communicator>, TravelLimits);
 
-std::unique_ptr<Solver<double>> make_spread_direct_cuda_beside(AnySolver& run, const SolverOptions& options,
-                                                               const Device& device,
-                                                               std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<double>> make_distributed_direct_cuda_beside(AnySolver& run, const SolverOptions& options,
+                                                                    const Device& device,
+                                                                    std::shared_ptr<Communicator> ranks) {
   std::shared_ptr<DeviceMessages> messages;
   const auto look = [&]<Precision P>() {
-    if (const auto* const solver = dynamic_cast<cuda::DirectSpreadCuda<P>*>(&run.plain()))
+    if (const auto* const solver = dynamic_cast<cuda::DistributedDirectCuda<P>*>(&run.plain()))
       messages = solver->messages();
   };
   look.template operator()<Precision::single>();
@@ -423,8 +424,8 @@ std::unique_ptr<Solver<double>> make_spread_direct_cuda_beside(AnySolver& run, c
   if (!messages) return nullptr;
   SolverOptions full = options;
   full.precision = Precision::double_;
-  return std::make_unique<cuda::DirectSpreadCuda<Precision::double_>>(full, device, std::move(ranks), TravelLimits{},
-                                                                      std::move(messages));
+  return std::make_unique<cuda::DistributedDirectCuda<Precision::double_>>(full, device, std::move(ranks),
+                                                                           TravelLimits{}, std::move(messages));
 }
 
 }  // namespace pergola

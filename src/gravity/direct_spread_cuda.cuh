@@ -17,15 +17,15 @@ namespace pergola::cuda {
 /// ranks, each sums the segments that begin among its particles, and the keeper of a target adds these sums up. No bit
 /// depends on which it is.
 template <Precision P>
-class DirectSpreadCuda final : public Solver<typename SourcePack<P>::Sum> {
+class DistributedDirectCuda final : public Solver<typename SourcePack<P>::Sum> {
  public:
   using Sum = typename SourcePack<P>::Sum;
-  DirectSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks,
-                   const TravelLimits& limits = {}, std::shared_ptr<DeviceMessages> messages = nullptr);
-  const SolverInfo& info() const override { return spread_direct_info(); }
+  DistributedDirectCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks,
+                        const TravelLimits& limits = {}, std::shared_ptr<DeviceMessages> messages = nullptr);
+  const SolverInfo& info() const override { return distributed_direct_info(); }
   void prepare(const Sources<Sum>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<Sum>& forces) override;
-  NeighbourLists neighbour_lists(const Targets&, double) override { throw no_nearest_of_spread(); }
+  NeighbourLists neighbour_lists(const Targets&, double) override { throw no_nearest_of_distributed(); }
   std::int64_t device_bytes(std::int64_t n) const override;
 
   /// Room for sources of this rank, for time/hermite_cuda.cu, which fills them itself. All ranks call it.

@@ -6,7 +6,7 @@ namespace pergola {
 
 /// All of a state that ranks save in shares, on rank 0, for those who cannot do with pieces; the others have its names.
 /// All ranks call it.
-inline void gather_state(Communicator& ranks, SpreadSolverState& state, StateBlocks& blocks) {
+inline void gather_state(Communicator& ranks, DistributedSolverState& state, StateBlocks& blocks) {
   StateSource own;
   state.save(own);
   const StateBlocks pieces = own.blocks();

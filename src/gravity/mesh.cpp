@@ -171,8 +171,8 @@ class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
     throw Error(ErrorKind::input, "gravity.solver: mesh gives no neighbour lists; use direct");
   }
   std::int64_t device_bytes(std::int64_t n) const override;
-  std::int64_t lent_bytes() const override { return by_modes() ? lay_out(nullptr).bytes : 0; }
-  void lend(std::byte* memory, const std::uint32_t* order) override { lent_ = memory, order_ = order; }
+  std::int64_t borrowed_bytes() const override { return by_modes() ? lay_out(nullptr).bytes : 0; }
+  void lend(std::byte* memory, const std::uint32_t* order) override { borrowed_ = memory, order_ = order; }
   void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) override {
     if (auto* const slabs = dynamic_cast<LentArrivals*>(parts().exchange.get())) slabs->lend_arrivals(arrivals, way);
   }
@@ -257,7 +257,7 @@ class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
   Buffer<std::byte> transform_;  // the same
   Buffer<std::byte> scratch_;
   Buffer<std::byte> mode_memory_;  // where none is lent
-  std::byte* lent_ = nullptr;
+  std::byte* borrowed_ = nullptr;
   const std::uint32_t* order_ = nullptr;
   ModeMemory with_modes_;
   bool has_modes_ = false;
@@ -290,8 +290,8 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
   if (!parts_) {
     const double needed = least_bytes(mesh_, sizeof(Real), by_modes()) / (in_slabs() ? ranks_->size() : 1),
                  free = static_cast<double>(device_.memory().free_bytes());
-    const bool lent = by_modes() && law_.smoothing > 0;
-    if (!lent && needed > free)
+    const bool borrowed = by_modes() && law_.smoothing > 0;
+    if (!borrowed && needed > free)
       throw Error(
           ErrorKind::device,
           fmt::format("gravity.mesh.cells: {} x {} x {} cells need at least {} on {}, {} is free", mesh_.cells[0],
@@ -316,7 +316,7 @@ std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   std::int64_t own = p.poisson->own_bytes() + p.exchange->own_bytes(n);
   if constexpr (cuda_built)
     if (p.messages) own += p.messages->bytes(std::max(p.poisson->message_bytes(), p.exchange->message_bytes(n)));
-  if (by_modes()) return lent_bytes() + own;
+  if (by_modes()) return borrowed_bytes() + own;
   const std::int64_t fields = spectral() ? 2 : 1;
   return fields * field_size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() + transform_bytes() + own;
 }
@@ -344,7 +344,7 @@ typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memor
 template <class Real>
 void MeshSolver<Real>::find_modes() {
   auto& p = parts();
-  with_modes_ = lay_out(lent_ ? lent_ : mode_memory_.data());
+  with_modes_ = lay_out(borrowed_ ? borrowed_ : mode_memory_.data());
   p.exchange->deposit(particles_, quantum_, with_modes_.modes, with_modes_.sums, *clock_);
   clock_->begin("Poisson");
   p.poisson->find_modes(with_modes_.modes, with_modes_.other, 4 * pi * constant_, with_modes_.work);
@@ -401,7 +401,7 @@ template <class Real>
 void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
   if (by_modes()) {
-    if (!lent_) Arena(device_).room(mode_memory_, lent_bytes());
+    if (!borrowed_) Arena(device_).room(mode_memory_, borrowed_bytes());
     particles_ = particles_of(sources);
     particles_.order = order_;
     quantum_ = quantum_of(sources);
@@ -482,8 +482,8 @@ std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, con
   return std::make_unique<MeshSolver<Real>>(options, device, SmoothedLaw{});
 }
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
-                                               std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_distributed_mesh(const SolverOptions& options, const Device& device,
+                                                    std::shared_ptr<Communicator> ranks) {
   return std::make_unique<MeshSolver<Real>>(options, device, SmoothedLaw{}, std::move(ranks));
 }
 template <class Real>
@@ -493,10 +493,10 @@ std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& opti
 }
 template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_mesh_solver(const SolverOptions& options, const Device& device);
-template std::unique_ptr<Solver<float>> make_spread_mesh(const SolverOptions&, const Device&,
-                                                         std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_mesh(const SolverOptions&, const Device&,
-                                                          std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_mesh(const SolverOptions&, const Device&,
+                                                              std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_mesh(const SolverOptions&, const Device&,
+                                                               std::shared_ptr<Communicator>);
 template std::unique_ptr<SmoothedMesh<float>> make_smoothed_mesh(const SolverOptions&, const Device&,
                                                                  const SmoothedLaw&, std::shared_ptr<Communicator>);
 template std::unique_ptr<SmoothedMesh<double>> make_smoothed_mesh(const SolverOptions&, const Device&,

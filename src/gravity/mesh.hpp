@@ -28,15 +28,15 @@ std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, con
 /// (mesh/slab_planes.hpp). All ranks call prepare() and evaluate(), for all particles of each rank. The same bits on
 /// any number of ranks.
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
-                                               std::shared_ptr<Communicator> ranks);
+std::unique_ptr<Solver<Real>> make_distributed_mesh(const SolverOptions& options, const Device& device,
+                                                    std::shared_ptr<Communicator> ranks);
 
 /// The mesh of TreePM. On a GPU it works in memory of the caller.
 template <class Real>
 class SmoothedMesh : public Solver<Real> {
  public:
   /// Of device_bytes(), what is the caller's. 0: nothing, on the CPU.
-  virtual std::int64_t lent_bytes() const = 0;
+  virtual std::int64_t borrowed_bytes() const = 0;
   /// From the next prepare() on: memory at a multiple of 256 bytes, which is the mesh's until the last evaluate() of
   /// its sources, and their numbers in an order in which those near each other in space follow each other; null:
   /// unknown.
@@ -55,7 +55,7 @@ struct SmoothedLaw {
 };
 
 /// The same with an FFT for such a law. In open space particles keep physics::rounded_margin cells away from the faces
-/// of the box. With ranks as make_spread_mesh().
+/// of the box. With ranks as make_distributed_mesh().
 template <class Real>
 std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device,
                                                        const SmoothedLaw& law,

@@ -26,7 +26,7 @@ class MeshBeside {
   using Into = State* [3];
   using Places = std::optional<MeshPlaces<State>>;
   /// Memory for particles from other ranks and for the way (LentArrivals), of a mesh by itself.
-  struct Lent {
+  struct Borrowed {
     LentMemory arrivals, way;
   };
 
@@ -34,10 +34,10 @@ class MeshBeside {
 
   static std::unique_ptr<SmoothedMesh<State>> make(const SolverOptions& options, const TreePmParameters& found,
                                                    const Device& device, const std::shared_ptr<Communicator>& ranks,
-                                                   const Lent& lent = {}) {
+                                                   const Borrowed& borrowed = {}) {
     auto mesh = make_smoothed_mesh<State>(treepm_mesh_options(options, found), device, treepm_law(found), ranks);
-    if (auto* const lends = dynamic_cast<LentArrivals*>(mesh.get()); lends && lent.arrivals)
-      lends->lend_arrivals(lent.arrivals, lent.way);
+    if (auto* const lends = dynamic_cast<LentArrivals*>(mesh.get()); lends && borrowed.arrivals)
+      lends->lend_arrivals(borrowed.arrivals, borrowed.way);
     return mesh;
   }
   /// Whether a second thread can be had, and the bytes that it takes beside the others are there for this rank and all
@@ -56,11 +56,12 @@ class MeshBeside {
     return fits == 1;
   }
   /// `lent`: by itself; without arrivals it works beside.
-  void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock, const Lent& lent) {
+  void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock,
+              const Borrowed& borrowed) {
     forget();
-    apart_ = !lent.arrivals;
+    apart_ = !borrowed.arrivals;
     mesh_ = apart_ ? make(options, found, beside_->device(), beside_->ranks())
-                   : make(options, found, device_, ranks_, lent);
+                   : make(options, found, device_, ranks_, borrowed);
     set_clock(clock);
   }
   /// What it does beside others has no stages among theirs.
@@ -134,7 +135,7 @@ class MeshBeside {
   }
   /// Particles are in their slabs then.
   void prepare(const Sources<State>& sources) {
-    Arena(beside_->device()).room(memory_, mesh_->lent_bytes());
+    Arena(beside_->device()).room(memory_, mesh_->borrowed_bytes());
     mesh_->lend(memory_.data(), nullptr);
     mesh_->prepare(sources);
   }

@@ -256,8 +256,8 @@ SolverEntry mesh_entry() {
           .check = check_mesh,
           .make_single = make_mesh_solver<float>,
           .make_double = make_mesh_solver<double>,
-          .make_spread_single = make_spread_mesh<float>,
-          .make_spread_double = make_spread_mesh<double>};
+          .make_distributed_single = make_distributed_mesh<float>,
+          .make_distributed_double = make_distributed_mesh<double>};
 }
 
 }  // namespace pergola

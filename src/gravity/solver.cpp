@@ -84,31 +84,31 @@ std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const De
 template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
 
-bool can_spread(const SolverOptions& options, const Device& device) {
+bool can_distribute(const SolverOptions& options, const Device& device) {
   const SolverEntry& entry = solver_entry(options.solver);
-  if (!entry.make_spread_double || !options.user_forces.empty()) return false;
+  if (!entry.make_distributed_double || !options.user_forces.empty()) return false;
   if (!device.is_cuda()) return true;
   const auto ranks = serial_communicator();  // a solver takes its memory when it is prepared
-  return options.precision == Precision::single ? entry.make_spread_single(options, device, ranks) != nullptr
-                                                : entry.make_spread_double(options, device, ranks) != nullptr;
+  return options.precision == Precision::single ? entry.make_distributed_single(options, device, ranks) != nullptr
+                                                : entry.make_distributed_double(options, device, ranks) != nullptr;
 }
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_solver(const SolverOptions& options, const Device& device,
-                                                 std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& options, const Device& device,
+                                                      std::shared_ptr<Communicator> ranks) {
   const SolverEntry& entry = solver_entry(options.solver);
   std::unique_ptr<Solver<Real>> solver;
   if constexpr (std::is_same_v<Real, float>)
-    solver = entry.make_spread_single(options, device, std::move(ranks));
+    solver = entry.make_distributed_single(options, device, std::move(ranks));
   else
-    solver = entry.make_spread_double(options, device, std::move(ranks));
+    solver = entry.make_distributed_double(options, device, std::move(ranks));
   if (!options.external.empty()) solver = add_external_potentials(std::move(solver), options, device);
   return solver;
 }
-template std::unique_ptr<Solver<float>> make_spread_solver(const SolverOptions&, const Device&,
-                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_solver(const SolverOptions&, const Device&,
-                                                            std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_solver(const SolverOptions&, const Device&,
+                                                                std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_solver(const SolverOptions&, const Device&,
+                                                                 std::shared_ptr<Communicator>);
 
 std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Device& device) {
   if (options.precision == Precision::single) return make_solver<float>(options, device);

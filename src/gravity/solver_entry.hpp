@@ -73,10 +73,10 @@ struct SolverEntry {
   std::unique_ptr<Solver<double>> (*make_double)(const SolverOptions& options, const Device& device) = nullptr;
   /// For distributed particles: sources and targets are a rank's own. All ranks make all calls about them, also save()
   /// and restore(). Null, or a null result: the solver needs all particles on every rank.
-  std::unique_ptr<Solver<float>> (*make_spread_single)(const SolverOptions& options, const Device& device,
-                                                       std::shared_ptr<Communicator> ranks) = nullptr;
-  std::unique_ptr<Solver<double>> (*make_spread_double)(const SolverOptions& options, const Device& device,
-                                                        std::shared_ptr<Communicator> ranks) = nullptr;
+  std::unique_ptr<Solver<float>> (*make_distributed_single)(const SolverOptions& options, const Device& device,
+                                                            std::shared_ptr<Communicator> ranks) = nullptr;
+  std::unique_ptr<Solver<double>> (*make_distributed_double)(const SolverOptions& options, const Device& device,
+                                                             std::shared_ptr<Communicator> ranks) = nullptr;
 };
 
 // Each in gravity/NAME_entry.cpp.
@@ -96,10 +96,10 @@ PERGOLA_API Box box_of(const SolverOptions& options);
 PERGOLA_API void set_box(SolverOptions& options, const Box& box);
 
 /// Whether each rank can keep its own particles only, and the solver for that, with external potentials.
-PERGOLA_API bool can_spread(const SolverOptions& options, const Device& device);
+PERGOLA_API bool can_distribute(const SolverOptions& options, const Device& device);
 template <class Real>
-PERGOLA_API std::unique_ptr<Solver<Real>> make_spread_solver(const SolverOptions& options, const Device& device,
-                                                             std::shared_ptr<Communicator> ranks);
+PERGOLA_API std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& options, const Device& device,
+                                                                  std::shared_ptr<Communicator> ranks);
 
 /// The first conflict between options, if there is one.
 PERGOLA_API std::optional<Conflict> solver_conflict(const SolverOptions& options);

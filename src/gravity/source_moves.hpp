@@ -33,7 +33,7 @@ class SourceMovesBy {
   virtual void have_left(const Way& home, View<const std::uint32_t> places) = 0;
   /// Whether know_places() may say what ids of sources would.
   virtual bool takes_places() const { return false; }
-  /// known: sources have no ids for a while, and are told apart by their places in the input, which stand here by
+  /// known: sources have no ids for a while, and are exported apart by their places in the input, which stand here by
   /// source. The same on all ranks.
   virtual void know_places([[maybe_unused]] bool known, [[maybe_unused]] const std::uint32_t* places) {}
   /// Memory of its device that it does not need before the next prepare() or update(); null: it has none to lend.

@@ -27,8 +27,8 @@ inline std::int64_t places_before(Communicator& ranks, std::int64_t count) {
 /// all. `place`: the first that this rank knows of, or the largest number. Sources are those that it keeps, on the
 /// host.
 template <class State>
-[[noreturn]] void spread_tree_failure(Communicator& ranks, std::int64_t place, const Sources<State>& sources,
-                                      const SolverOptions& options) {
+[[noreturn]] void distributed_tree_failure(Communicator& ranks, std::int64_t place, const Sources<State>& sources,
+                                           const SolverOptions& options) {
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::int64_t> counts = counts_of_all(ranks, sources.count);
   const std::int64_t first = std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0});

@@ -62,8 +62,8 @@ class AskingTargets {
 /// Says on all ranks why a force is not a number, where one is not. `failed`: the number of a particle that this rank
 /// works on, of `count`, or `count`; places(): where they stand among all. `sources` are those kept, on the device.
 template <class State, class Places>
-void check_spread_forces(Communicator& ranks, const Device& device, std::int64_t failed, std::int64_t count,
-                         const Places& places, const Sources<State>& sources, const SolverOptions& options) {
+void check_distributed_forces(Communicator& ranks, const Device& device, std::int64_t failed, std::int64_t count,
+                              const Places& places, const Sources<State>& sources, const SolverOptions& options) {
   std::int64_t any = failed < count ? 1 : 0;
   ranks.all_reduce(&any, 1, Reduction::maximum);
   if (!any) return;
@@ -77,7 +77,7 @@ void check_spread_forces(Communicator& ranks, const Device& device, std::int64_t
   kept.count = sources.count;
   kept.x = x.data(), kept.y = y.data(), kept.z = z.data();
   kept.species = species.empty() ? nullptr : species.data();
-  spread_tree_failure(ranks, place, kept, options);
+  distributed_tree_failure(ranks, place, kept, options);
 }
 
 }  // namespace pergola

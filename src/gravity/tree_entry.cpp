@@ -94,14 +94,14 @@ std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Devi
 }
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
-                                          std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_distributed(const SolverOptions& options, const Device& device,
+                                               std::shared_ptr<Communicator> ranks) {
   if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
-  if (in_periodic_box(options)) return make_spread_treepm<Real>(options, device, std::move(ranks));
+  if (in_periodic_box(options)) return make_distributed_treepm<Real>(options, device, std::move(ranks));
   if (device.is_cuda()) {
-    if constexpr (cuda_built) return make_spread_tree_cuda<Real>(options, device, std::move(ranks));
+    if constexpr (cuda_built) return make_distributed_tree_cuda<Real>(options, device, std::move(ranks));
   }
-  return make_spread_tree<Real>(options, device, std::move(ranks));
+  return make_distributed_tree<Real>(options, device, std::move(ranks));
 }
 
 }  // namespace
@@ -123,8 +123,8 @@ SolverEntry tree_entry() {
           .check = check_tree,
           .make_single = make_tree<float>,
           .make_double = make_tree<double>,
-          .make_spread_single = make_spread<float>,
-          .make_spread_double = make_spread<double>};
+          .make_distributed_single = make_distributed<float>,
+          .make_distributed_double = make_distributed<double>};
 }
 
 }  // namespace pergola

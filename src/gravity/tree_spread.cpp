@@ -8,9 +8,9 @@ namespace {
 
 /// The tree alone, in open space, over particles distributed over ranks: the forces of one rank, bit for bit.
 template <Precision precision>
-class TreeSpread final : public SpreadTreeSolver<precision> {
+class TreeSpread final : public DistributedTreeSolver<precision> {
  public:
-  using Base = SpreadTreeSolver<precision>;
+  using Base = DistributedTreeSolver<precision>;
   using typename Base::State, typename Base::Pair;
 
   TreeSpread(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
@@ -59,13 +59,13 @@ void TreeSpread<precision>::evaluate(const Targets& targets, unsigned want, cons
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_tree(const SolverOptions& options, const Device& device,
-                                               std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_distributed_tree(const SolverOptions& options, const Device& device,
+                                                    std::shared_ptr<Communicator> ranks) {
   return make_for_precision<Solver<Real>, TreeSpread>(options, device, std::move(ranks));
 }
-template std::unique_ptr<Solver<float>> make_spread_tree(const SolverOptions&, const Device&,
-                                                         std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_tree(const SolverOptions&, const Device&,
-                                                          std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_tree(const SolverOptions&, const Device&,
+                                                              std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_tree(const SolverOptions&, const Device&,
+                                                               std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -21,14 +21,14 @@ namespace pergola {
 
 /// What solvers share whose tree is over particles distributed over ranks, on the CPU.
 template <Precision precision>
-class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
-                         public SourceMoves,
-                         public SpreadSolverState {
+class DistributedTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
+                              public SourceMoves,
+                              public DistributedSolverState {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
 
-  SpreadTreeSolver(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+  DistributedTreeSolver(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
       : options_(options),
         softening_(options.softening),
         device_(device),
@@ -93,7 +93,7 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
   std::shared_ptr<Communicator> ranks_;
   StageClock silent_;
   StageClock* clock_ = &silent_;
-  tree::SpreadOctree<Pair> tree_;
+  tree::DistributedOctree<Pair> tree_;
   TreeTargets<State, Pair> targets_;
   Sources<State> sources_;
 
@@ -104,7 +104,7 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
 
 /// Where all particles of all ranks ask, there are no marks.
 template <Precision precision>
-std::vector<std::uint8_t> SpreadTreeSolver<precision>::marks_of(const Targets& targets, bool& all) const {
+std::vector<std::uint8_t> DistributedTreeSolver<precision>::marks_of(const Targets& targets, bool& all) const {
   std::int64_t every = !targets.index && targets.count == sources_.count ? 1 : 0;
   ranks_->all_reduce(&every, 1, Reduction::minimum);
   all = every == 1;
@@ -116,9 +116,9 @@ std::vector<std::uint8_t> SpreadTreeSolver<precision>::marks_of(const Targets& t
 
 template <Precision precision>
 template <class Space, class Begin, class Walk>
-void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, const Forces<State>& forces,
-                                        const Space& space, const tree::Opening& opening, const Begin& begin,
-                                        const Walk& walk) {
+void DistributedTreeSolver<precision>::serve(const Targets& targets, unsigned want, const Forces<State>& forces,
+                                             const Space& space, const tree::Opening& opening, const Begin& begin,
+                                             const Walk& walk) {
   check_tree_wants(want);
   if (tree_.total() == 0) return;
   clock_->begin("tree");
@@ -172,14 +172,14 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
 /// Says why a force is not a number, on all ranks. `arrived`: the number of a particle among those that arrived here,
 /// or how many did where there is none.
 template <Precision precision>
-void SpreadTreeSolver<precision>::fail(std::int64_t arrived) const {
+void DistributedTreeSolver<precision>::fail(std::int64_t arrived) const {
   std::vector<std::int64_t> places(static_cast<std::size_t>(sources_.count));
   std::iota(places.begin(), places.end(), places_before(*ranks_, sources_.count));
   const auto of_arrived = tree_.routing().there(places.data());
-  spread_tree_failure(*ranks_,
-                      arrived < tree_.count() ? of_arrived[static_cast<std::size_t>(arrived)]
-                                              : std::numeric_limits<std::int64_t>::max(),
-                      sources_, options_);
+  distributed_tree_failure(*ranks_,
+                           arrived < tree_.count() ? of_arrived[static_cast<std::size_t>(arrived)]
+                                                   : std::numeric_limits<std::int64_t>::max(),
+                           sources_, options_);
 }
 
 }  // namespace pergola

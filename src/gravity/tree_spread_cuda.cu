@@ -30,7 +30,7 @@ namespace {
 template <Precision precision>
 class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>,
                              public DeviceSourceMoves,
-                             public SpreadSolverState {
+                             public DistributedSolverState {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -81,7 +81,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   void have_left(const DeviceRouting& home, View<const std::uint32_t> places) override {
     domains_->keep_elsewhere(home, places.data());
   }
-  /// What SpreadOctreeCuda::asking() takes is what TreeTargetsCuda would.
+  /// What DistributedOctreeCuda::asking() takes is what TreeTargetsCuda would.
   std::int64_t bytes_for_some(std::int64_t n) const override {
     return domains_->workers_bytes(n) + asking_.bytes(n) + targets_.bytes_for_part(n);
   }
@@ -124,7 +124,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   StageClock* clock_ = &silent_;
   std::shared_ptr<DeviceMessages> messages_;  // of all ways; the tree has its own
   std::unique_ptr<tree::TreeDomains<State>> domains_, aside_;
-  tree::SpreadOctreeCuda<Pair> tree_;
+  tree::DistributedOctreeCuda<Pair> tree_;
   TreeTargetsCuda<State, Pair> targets_;
   Sources<State> sources_;
   bool with_species_ = false, with_id_ = false;
@@ -233,7 +233,7 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   const std::size_t of_acceleration = want & want_acceleration ? 3 : 0, of_potential = want & want_potential ? 1 : 0;
   std::array<State*, 4> answers = domains_->template answer_room<4>(of_acceleration + of_potential, count);
   if (of_potential) answers[3] = answers[of_acceleration];
-  check_spread_forces(
+  check_distributed_forces(
       *ranks_, device_, serve(cells, want, answers), tree_.count(), [&] { return places(); }, sources_, options_);
   const auto give_back = [&]<std::size_t fields>(const std::array<const State*, fields>& from,
                                                  const std::array<State*, fields>& kept) {
@@ -277,20 +277,20 @@ bool TreeSpreadCuda<precision>::restore(StateInput& from, std::int64_t count) {
 template <Precision precision>
 std::int64_t TreeSpreadCuda<precision>::device_bytes(std::int64_t n) const {
   return messages_->bytes(domains_->way().message_bytes(n)) + domains_->device_bytes(n, !softening_.uniform()) +
-         tree::spread_tree_bytes<Pair>(n, opening_.order, ranks_->size()) +
+         tree::distributed_tree_bytes<Pair>(n, opening_.order, ranks_->size()) +
          targets_.bytes_for_all(n, opening_.order, softening(), {}, 0);
 }
 
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_tree_cuda(const SolverOptions& options, const Device& device,
-                                                    std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_distributed_tree_cuda(const SolverOptions& options, const Device& device,
+                                                         std::shared_ptr<Communicator> ranks) {
   return make_for_precision<Solver<Real>, TreeSpreadCuda>(options, device, std::move(ranks));
 }
-template std::unique_ptr<Solver<float>> make_spread_tree_cuda(const SolverOptions&, const Device&,
-                                                              std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_tree_cuda(const SolverOptions&, const Device&,
-                                                               std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_tree_cuda(const SolverOptions&, const Device&,
+                                                                   std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_tree_cuda(const SolverOptions&, const Device&,
+                                                                    std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -29,11 +29,11 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, const Device& device);
 /// For particles distributed over ranks; on GPUs in a periodic box.
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
-                                                 std::shared_ptr<Communicator> ranks);
-template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_treepm_cuda(const SolverOptions& options, const Device& device,
+std::unique_ptr<Solver<Real>> make_distributed_treepm(const SolverOptions& options, const Device& device,
                                                       std::shared_ptr<Communicator> ranks);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_distributed_treepm_cuda(const SolverOptions& options, const Device& device,
+                                                           std::shared_ptr<Communicator> ranks);
 
 // gravity/treepm_entry.cpp
 const SolverInfo& treepm_info();

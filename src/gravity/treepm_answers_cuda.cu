@@ -7,8 +7,9 @@ namespace pergola {
 /// or how many there are.
 template <Precision precision>
 template <class Value>
-std::int64_t TreePmSpreadCuda<precision>::serve(const Targets& own, unsigned want, const std::array<Value*, 4>& answers,
-                                                bool adds, const std::function<void()>& begin) {
+std::int64_t DistributedTreePmCuda<precision>::serve(const Targets& own, unsigned want,
+                                                     const std::array<Value*, 4>& answers, bool adds,
+                                                     const std::function<void()>& begin) {
   if (own.count == 0) return tree_.count();
   tree::WalkOutput out = targets_.output(tree_, 0, options_.gravitational_constant, {});
   if (want & want_acceleration) out.ax = answers[0], out.ay = answers[1], out.az = answers[2];
@@ -21,8 +22,9 @@ std::int64_t TreePmSpreadCuda<precision>::serve(const Targets& own, unsigned wan
 
 /// The long range where particles are kept, and the short range that came back, by target.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want, const Forces<State>& forces,
-                                           const std::array<double*, 4>& short_range, const State* mesh_potential) {
+void DistributedTreePmCuda<precision>::complete(const Targets& targets, unsigned want, const Forces<State>& forces,
+                                                const std::array<double*, 4>& short_range,
+                                                const State* mesh_potential) {
   const auto stream = device_.stream();
   if (want & want_acceleration) {
     State* const to[3] = {forces.ax, forces.ay, forces.az};
@@ -50,20 +52,20 @@ void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want
 
 /// From the mesh's potentials to those of the long range.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::complete_potentials(const Targets& targets, State* potential) {
+void DistributedTreePmCuda<precision>::complete_potentials(const Targets& targets, State* potential) {
   complete_potentials_cuda(device_, long_range_potential(options_, *parameters_, tree_.frame().mass), targets,
                            sources_.mass, potential);
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::number_asked(const std::uint32_t* numbers, std::int64_t count) {
+void DistributedTreePmCuda<precision>::number_asked(const std::uint32_t* numbers, std::int64_t count) {
   Arena(device_).room(asked_index_, count);
   cuda::launch("treepm targets", count, device_.stream(),
                [numbers, to = asked_index_.data()] __device__(std::int64_t k) { to[k] = numbers[k]; });
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+void DistributedTreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   if (total_ == 0) return;
   check_tree_wants(want);
   if ((want & want_potential) && !has_mesh_forces_)
@@ -87,8 +89,8 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
 /// Answers are doubles, and are rounded once, with the long range. They are found in the memory of the points, which
 /// the tree needs no more, and come back to that of the walk.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::answer_beside(const Targets& targets, const Targets& own, DeviceRouting& way,
-                                                unsigned want, const Forces<State>& forces) {
+void DistributedTreePmCuda<precision>::answer_beside(const Targets& targets, const Targets& own, DeviceRouting& way,
+                                                     unsigned want, const Forces<State>& forces) {
   clock_->begin("walk");
   const auto lay_out = [want](std::byte* memory, std::int64_t count, std::array<double*, 4>& to) {
     MemoryParts parts(memory);
@@ -117,8 +119,8 @@ void TreePmSpreadCuda<precision>::answer_beside(const Targets& targets, const Ta
 /// Answers begin as the long range, and are rounded as they are found. Where lists find no room on a rank all bring it
 /// again, for answers have taken its place.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::answer_in_turn(const Targets& targets, const Targets& own, DeviceRouting& way,
-                                                 unsigned want, const Forces<State>& forces) {
+void DistributedTreePmCuda<precision>::answer_in_turn(const Targets& targets, const Targets& own, DeviceRouting& way,
+                                                      unsigned want, const Forces<State>& forces) {
   struct NoRoom {};
   const bool accelerations = want & want_acceleration, potentials = want & want_potential;
   if (has_mesh_forces_) {
@@ -153,13 +155,13 @@ void TreePmSpreadCuda<precision>::answer_in_turn(const Targets& targets, const T
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::check(std::int64_t failed) {
+void DistributedTreePmCuda<precision>::check(std::int64_t failed) {
   const auto places = [&] { return domains_->bring_places(places_before(*ranks_, sources_.count)); };
-  check_spread_forces(*ranks_, device_, failed, tree_.count(), places, sources_, options_);
+  check_distributed_forces(*ranks_, device_, failed, tree_.count(), places, sources_, options_);
 }
 
-template class TreePmSpreadCuda<Precision::single>;
-template class TreePmSpreadCuda<Precision::mixed>;
-template class TreePmSpreadCuda<Precision::double_>;
+template class DistributedTreePmCuda<Precision::single>;
+template class DistributedTreePmCuda<Precision::mixed>;
+template class DistributedTreePmCuda<Precision::double_>;
 
 }  // namespace pergola

@@ -39,11 +39,11 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
     const auto mesh = this->make_mesh(found);
-    const std::int64_t lent = MeshMemory(nullptr, mesh->lent_bytes(), tree::first_guess_of_cells(n)).bytes;
+    const std::int64_t borrowed = MeshMemory(nullptr, mesh->borrowed_bytes(), tree::first_guess_of_cells(n)).bytes;
     const tree::TreeSoftening softening = this->softening(found);
     const tree::Forest forest = treepm_forest(found, n, softening);
-    return targets_.device_bytes(n, found.opening.order, softening, forest, lent) + mesh->device_bytes(n) -
-           mesh->lent_bytes();
+    return targets_.device_bytes(n, found.opening.order, softening, forest, borrowed) + mesh->device_bytes(n) -
+           mesh->borrowed_bytes();
   }
 
  private:
@@ -52,8 +52,8 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 
   using MeshMemory = MeshInTree<State>;
   MeshMemory mesh_memory() {
-    const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0, lent = mesh_->lent_bytes();
-    return {tree_.arena(MeshMemory(nullptr, lent, cells).bytes), lent, cells};
+    const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0, borrowed = mesh_->borrowed_bytes();
+    return {tree_.arena(MeshMemory(nullptr, borrowed, cells).bytes), borrowed, cells};
   }
   void set_up(std::int64_t count);
   void complete_potentials(const Targets& targets, State* potential);

@@ -182,8 +182,8 @@ SolverEntry treepm_entry() {
           .check = treepm_conflict,
           .make_single = make_treepm<float>,
           .make_double = make_treepm<double>,
-          .make_spread_single = make_spread_treepm<float>,
-          .make_spread_double = make_spread_treepm<double>};
+          .make_distributed_single = make_distributed_treepm<float>,
+          .make_distributed_double = make_distributed_treepm<double>};
 }
 
 }  // namespace pergola

@@ -19,12 +19,12 @@ constexpr std::int64_t spare_part = 16;
 /// TreePM over particles distributed over ranks: the forces of one rank, bit for bit. The mesh
 /// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
 template <Precision precision>
-class TreePmSpread final : public SpreadTreeSolver<precision> {
+class DistributedTreePm final : public DistributedTreeSolver<precision> {
  public:
-  using Base = SpreadTreeSolver<precision>;
+  using Base = DistributedTreeSolver<precision>;
   using typename Base::State, typename Base::Pair;
 
-  TreePmSpread(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+  DistributedTreePm(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
       : Base(options, device, std::move(ranks)), box_(tree_box(options_)) {
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
   }
@@ -87,7 +87,7 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
 
 /// For another number of particles than before, or another box.
 template <Precision precision>
-void TreePmSpread<precision>::set_up_mesh(std::int64_t total) {
+void DistributedTreePm<precision>::set_up_mesh(std::int64_t total) {
   if (total == total_) return;
   total_ = total;
   parameters_ = treepm_parameters(options_, total, box_);
@@ -96,7 +96,7 @@ void TreePmSpread<precision>::set_up_mesh(std::int64_t total) {
 }
 
 template <Precision precision>
-void TreePmSpread<precision>::find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
+void DistributedTreePm<precision>::find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
   mesh_->prepare(sources);
   Forces<State> forces;
   forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
@@ -105,7 +105,7 @@ void TreePmSpread<precision>::find_mesh_forces(const Sources<State>& sources, St
 
 /// As TreePmCpu's.
 template <Precision precision>
-void TreePmSpread<precision>::take(const Sources<State>& sources, bool moved) {
+void DistributedTreePm<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   sources_ = sources;
   set_up_mesh(sources);
@@ -131,7 +131,7 @@ void TreePmSpread<precision>::take(const Sources<State>& sources, bool moved) {
 }
 
 template <Precision precision>
-void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+void DistributedTreePm<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   if (total_ == 0) return;
   if ((want & want_potential) && !has_mesh_forces_)
     throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
@@ -150,7 +150,7 @@ void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, co
 
 /// The mesh's part, where the particles are kept.
 template <Precision precision>
-void TreePmSpread<precision>::add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces) {
+void DistributedTreePm<precision>::add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces) {
   const std::int64_t n = sources_.count;
   const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
   if (want & want_potential) {
@@ -178,17 +178,17 @@ void TreePmSpread<precision>::add_long_range(const Targets& targets, unsigned wa
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
-                                                 std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_distributed_treepm(const SolverOptions& options, const Device& device,
+                                                      std::shared_ptr<Communicator> ranks) {
   if (const auto conflict = treepm_conflict(options))
     throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
   if constexpr (cuda_built)
-    if (device.is_cuda()) return make_spread_treepm_cuda<Real>(options, device, std::move(ranks));
-  return make_for_precision<Solver<Real>, TreePmSpread>(options, device, std::move(ranks));
+    if (device.is_cuda()) return make_distributed_treepm_cuda<Real>(options, device, std::move(ranks));
+  return make_for_precision<Solver<Real>, DistributedTreePm>(options, device, std::move(ranks));
 }
-template std::unique_ptr<Solver<float>> make_spread_treepm(const SolverOptions&, const Device&,
-                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_treepm(const SolverOptions&, const Device&,
-                                                            std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_treepm(const SolverOptions&, const Device&,
+                                                                std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_treepm(const SolverOptions&, const Device&,
+                                                                 std::shared_ptr<Communicator>);
 
 }  // namespace pergola

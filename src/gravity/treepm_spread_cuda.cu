@@ -5,7 +5,7 @@
 namespace pergola {
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::set_up(std::int64_t total) {
+void DistributedTreePmCuda<precision>::set_up(std::int64_t total) {
   if (total == total_) return;
   total_ = total;
   parameters_ = treepm_parameters(options_, total, box_);
@@ -15,24 +15,24 @@ void TreePmSpreadCuda<precision>::set_up(std::int64_t total) {
     beside_ = overlap != Overlap::never && mesh_.may_work_beside(overlap == Overlap::always ? 0 : needed);
     is_chosen_ = true;
   }
-  typename MeshBeside<State>::Lent lent;
+  typename MeshBeside<State>::Borrowed borrowed;
   if (!beside_) {
-    lent.arrivals = [this](std::int64_t bytes) { return domains_->memory(bytes); };
-    lent.way = [this](std::int64_t) { return reinterpret_cast<std::byte*>(mesh_memory().way); };
+    borrowed.arrivals = [this](std::int64_t bytes) { return domains_->memory(bytes); };
+    borrowed.way = [this](std::int64_t) { return reinterpret_cast<std::byte*>(mesh_memory().way); };
   }
-  mesh_.set_up(options_, *parameters_, clock_, lent);
+  mesh_.set_up(options_, *parameters_, clock_, borrowed);
   walk_box_ = short_range_box<Pair>(*parameters_, true);
   rough_box_ = short_range_box<float>(*parameters_, false);
 }
 
 /// A rank without particles may have no arrays.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::set_up(const Sources<State>& sources) {
+void DistributedTreePmCuda<precision>::set_up(const Sources<State>& sources) {
   std::int64_t sums[4] = {sources.count, sources.long_range[0] ? 1 : 0,
                           sources.species && !this->softening_.uniform() ? 1 : 0, sources.id ? 1 : 0};
   ranks_->all_reduce(sums, 4, Reduction::sum);
   if (!box_.periodic() && sums[0] > 0) {
-    const Box found = steady_cube(tree::SpreadBounds<State>::frame(bounds_.find(Base::points(sources, {})), 1));
+    const Box found = steady_cube(tree::DistributedBounds<State>::frame(bounds_.find(Base::points(sources, {})), 1));
     if (!is_same_cube(found, box_)) total_ = -1;
     box_ = found;
   }
@@ -41,7 +41,7 @@ void TreePmSpreadCuda<precision>::set_up(const Sources<State>& sources) {
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) {
+void DistributedTreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   mesh_.forget();
@@ -70,7 +70,7 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
+void DistributedTreePmCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
   device_.make_current();
   set_up(sources);
   if (total_ == 0) return;
@@ -86,7 +86,7 @@ void TreePmSpreadCuda<precision>::find_long_range(const Sources<State>& sources,
 
 /// Where the estimate asks for the mesh's forces: in the own groups.
 template <Precision precision>
-auto TreePmSpreadCuda<precision>::find_groups() -> MeshPlaces<State> {
+auto DistributedTreePmCuda<precision>::find_groups() -> MeshPlaces<State> {
   groups_ = mesh_memory().groups;
   tree::find_groups_cuda(device_, tree_, domains_->own(), *groups_);
   return groups_->template as<MeshPlaces<State>>();
@@ -94,7 +94,7 @@ auto TreePmSpreadCuda<precision>::find_groups() -> MeshPlaces<State> {
 
 /// The sources on the mesh, by itself.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::find_mesh() {
+void DistributedTreePmCuda<precision>::find_mesh() {
   if (std::exchange(has_mesh_, true)) return;
   mesh_.alone().lend(mesh_memory().mesh, nullptr);
   mesh_.alone().prepare(sources_);
@@ -103,7 +103,8 @@ void TreePmSpreadCuda<precision>::find_mesh() {
 /// Its forces and potentials where particles are kept, and what the estimate lacks. Where groups are served first no
 /// field is left for potentials.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::evaluate_mesh(const Targets& targets, unsigned want, const Forces<State>& forces) {
+void DistributedTreePmCuda<precision>::evaluate_mesh(const Targets& targets, unsigned want,
+                                                     const Forces<State>& forces) {
   find_mesh();
   const bool estimates = lacks_estimate_ && (want & want_acceleration);
   if (estimates) {
@@ -116,7 +117,7 @@ void TreePmSpreadCuda<precision>::evaluate_mesh(const Targets& targets, unsigned
 }
 
 template <Precision precision>
-bool TreePmSpreadCuda<precision>::refresh(const tree::Points<State>& kept, const tree::Forest& forest) {
+bool DistributedTreePmCuda<precision>::refresh(const tree::Points<State>& kept, const tree::Forest& forest) {
   if (!is_in_box(tree_.frame(), *parameters_)) return false;
   std::int64_t differs = kept.count != domains_->kept() ? 1 : 0;
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
@@ -126,7 +127,7 @@ bool TreePmSpreadCuda<precision>::refresh(const tree::Points<State>& kept, const
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::build(const tree::Points<State>& kept, const tree::Forest& forest) {
+void DistributedTreePmCuda<precision>::build(const tree::Points<State>& kept, const tree::Forest& forest) {
   std::int64_t limbs[ExactSum::limbs], finite = tree_.sum_masses(kept, limbs) ? 1 : 0;
   ranks_->all_reduce(&finite, 1, Reduction::minimum);
   if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
@@ -147,7 +148,7 @@ void TreePmSpreadCuda<precision>::build(const tree::Points<State>& kept, const t
 
 /// Work of walks over the tree that is there now.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::begin_to_count() {
+void DistributedTreePmCuda<precision>::begin_to_count() {
   const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0;
   Arena(device_).room(work_, cells, cells / 16);
   work_.zero();
@@ -158,20 +159,20 @@ void TreePmSpreadCuda<precision>::begin_to_count() {
 /// What was counted goes to the plots of the roots. It decides who works on which of them when the tree is built anew,
 /// and no result.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::weigh() {
+void DistributedTreePmCuda<precision>::weigh() {
   if (!std::exchange(walked_, false)) return;
-  const std::int64_t plots = tree_.plots();
-  Arena(device_).room(work_of_plot_, plots);
-  work_of_plot_.zero();
-  tree_.add_work(work_.data(), work_of_plot_.data());
-  const auto found = tree::on_host(device_, work_of_plot_.data(), plots);
+  const std::int64_t root_blocks = tree_.root_blocks();
+  Arena(device_).room(work_of_root_block_, root_blocks);
+  work_of_root_block_.zero();
+  tree_.add_work(work_.data(), work_of_root_block_.data());
+  const auto found = tree::on_host(device_, work_of_root_block_.data(), root_blocks);
   counted_ = {{found.begin(), found.end()}, times_};
 }
 
 /// The accelerations that the walk's opening compares with; ghosts have none. From the mesh's forces in groups, where
 /// these were found.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::estimate() {
+void DistributedTreePmCuda<precision>::estimate() {
   if (has_mesh_forces_ && !groups_) return evaluate_mesh({}, want_acceleration, {});
   clock_->begin("estimate");
   const double unit = per_acceleration(options_, tree_.frame());
@@ -197,7 +198,7 @@ void TreePmSpreadCuda<precision>::estimate() {
 /// Each rank takes its share of a tree of all. In open space the sources are yet to say in which box they are: a tree
 /// of another one is not refreshed.
 template <Precision precision>
-bool TreePmSpreadCuda<precision>::restore(StateInput& from, std::int64_t count) {
+bool DistributedTreePmCuda<precision>::restore(StateInput& from, std::int64_t count) {
   device_.make_current();
   targets_.forget();
   std::optional<tree::SavedPieces> saved;
@@ -223,57 +224,57 @@ bool TreePmSpreadCuda<precision>::restore(StateInput& from, std::int64_t count) 
 }
 
 template <Precision precision>
-tree::Forest TreePmSpreadCuda<precision>::forest_for(const TreePmParameters& found, std::int64_t n) const {
+tree::Forest DistributedTreePmCuda<precision>::forest_for(const TreePmParameters& found, std::int64_t n) const {
   return treepm_forest(found, n * ranks_->size(), tree_softening(this->softening_, found.opening));
 }
 
 template <Precision precision>
-std::int64_t TreePmSpreadCuda<precision>::bytes_for_some(std::int64_t n) const {
+std::int64_t DistributedTreePmCuda<precision>::bytes_for_some(std::int64_t n) const {
   const tree::Forest forest = forest_for(treepm_parameters(options_, n * ranks_->size(), box_), n);
   Arena count;
   count.room(asked_index_, n);
   return count.bytes() + domains_->workers_bytes(n) + asking_.bytes(n) +
-         targets_.bytes_for_part(n + domains_->guests_of(n, forest));
+         targets_.bytes_for_part(n + domains_->ghosts_of(n, forest));
 }
 
 template <Precision precision>
-std::int64_t TreePmSpreadCuda<precision>::bytes(std::int64_t n, bool beside) const {
+std::int64_t DistributedTreePmCuda<precision>::bytes(std::int64_t n, bool beside) const {
   const TreePmParameters found = treepm_parameters(options_, n * ranks_->size(), box_);
   const tree::TreeSoftening softening = tree_softening(this->softening_, found.opening);
   const tree::Forest forest = forest_for(found, n);
-  const std::int64_t with_guests = n + domains_->guests_of(n, forest), cells = tree::first_guess_of_cells(with_guests);
-  typename MeshBeside<State>::Lent in_tree;  // which has room for them
+  const std::int64_t with_ghosts = n + domains_->ghosts_of(n, forest), cells = tree::first_guess_of_cells(with_ghosts);
+  typename MeshBeside<State>::Borrowed in_tree;  // which has room for them
   if (!beside) in_tree.arrivals = in_tree.way = [](std::int64_t) { return nullptr; };
   const auto mesh = MeshBeside<State>::make(options_, found, device_, ranks_, in_tree);
-  const std::int64_t lent = beside ? 0 : mesh->lent_bytes();
+  const std::int64_t borrowed = beside ? 0 : mesh->borrowed_bytes();
   Arena count;
-  count.room(work_, cells), count.room(work_of_plot_, forest.plots());
+  count.room(work_, cells), count.room(work_of_root_block_, forest.root_blocks());
   for (const auto& axis : long_range_) count.room(axis, beside ? n : 0);
   std::int64_t of_others =
-      std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, lent, cells, beside ? 0 : n).bytes);
+      std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, borrowed, cells, beside ? 0 : n).bytes);
   if (beside) {
     constexpr auto doubles = std::int64_t{3 * sizeof(double)}, arrived = std::int64_t{4 * sizeof(State)};
     of_others = std::max(of_others, n * doubles);
-    count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_guests * arrived));
+    count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_ghosts * arrived));
   }
   return count.bytes() + messages_->bytes(domains_->way().message_bytes(n)) +
-         domains_->device_bytes(n, forest, !this->softening_.uniform()) + mesh->device_bytes(n) - lent +
-         targets_.bytes_for_all(with_guests, found.opening.order, softening, forest, of_others) +
-         targets_.bytes_for_own(with_guests);
+         domains_->device_bytes(n, forest, !this->softening_.uniform()) + mesh->device_bytes(n) - borrowed +
+         targets_.bytes_for_all(with_ghosts, found.opening.order, softening, forest, of_others) +
+         targets_.bytes_for_own(with_ghosts);
 }
 
-template class TreePmSpreadCuda<Precision::single>;
-template class TreePmSpreadCuda<Precision::mixed>;
-template class TreePmSpreadCuda<Precision::double_>;
+template class DistributedTreePmCuda<Precision::single>;
+template class DistributedTreePmCuda<Precision::mixed>;
+template class DistributedTreePmCuda<Precision::double_>;
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_treepm_cuda(const SolverOptions& options, const Device& device,
-                                                      std::shared_ptr<Communicator> ranks) {
-  return make_for_precision<Solver<Real>, TreePmSpreadCuda>(options, device, std::move(ranks));
+std::unique_ptr<Solver<Real>> make_distributed_treepm_cuda(const SolverOptions& options, const Device& device,
+                                                           std::shared_ptr<Communicator> ranks) {
+  return make_for_precision<Solver<Real>, DistributedTreePmCuda>(options, device, std::move(ranks));
 }
-template std::unique_ptr<Solver<float>> make_spread_treepm_cuda(const SolverOptions&, const Device&,
-                                                                std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_treepm_cuda(const SolverOptions&, const Device&,
-                                                                 std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_distributed_treepm_cuda(const SolverOptions&, const Device&,
+                                                                     std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_treepm_cuda(const SolverOptions&, const Device&,
+                                                                      std::shared_ptr<Communicator>);
 
 }  // namespace pergola

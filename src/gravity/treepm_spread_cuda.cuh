@@ -34,14 +34,14 @@ namespace pergola {
 /// of groups. Elsewhere one follows the other, as in one process (gravity/treepm_cuda.cu): the mesh works in the memory
 /// of the tree, and its forces go with the particles to the walk, which adds its own.
 template <Precision precision>
-class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
-                               public DeviceSourceMoves,
-                               public SpreadSolverState {
+class DistributedTreePmCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
+                                    public DeviceSourceMoves,
+                                    public DistributedSolverState {
  public:
   using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
   using typename Base::State, typename Base::Pair;
 
-  TreePmSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+  DistributedTreePmCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
       : Base(options, device),
         ranks_(std::move(ranks)),
         messages_(std::make_shared<DeviceMessages>(device, ranks_)),
@@ -143,9 +143,11 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   /// With room for the mesh where it is by itself, or, where it is not at work, for values of each axis.
   MeshInTree<State> mesh_memory(std::int64_t values = 0) {
     const bool alone = !beside_ && values == 0;
-    const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0, lent = alone ? mesh_.alone().lent_bytes() : 0;
+    const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0,
+                       borrowed = alone ? mesh_.alone().borrowed_bytes() : 0;
     const std::int64_t kept = alone ? sources_.count : 0;
-    return {tree_.arena(MeshInTree<State>(nullptr, lent, cells, kept, values).bytes), lent, cells, kept, values};
+    return {tree_.arena(MeshInTree<State>(nullptr, borrowed, cells, kept, values).bytes), borrowed, cells, kept,
+            values};
   }
   MeshPlaces<State> find_groups();
   void find_mesh();
@@ -185,7 +187,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
-  tree::SpreadBounds<State> bounds_;
+  tree::DistributedBounds<State> bounds_;
   AskingTargets asking_;
   Buffer<State> long_range_[3];                     // where that is found beside trees
   std::optional<tree::GroupPlaces<State>> groups_;  // with the mesh's forces there, until they are used
@@ -193,7 +195,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
   bool walked_ = false;
   std::int64_t times_ = 0;  // so often particles have come since then
-  Buffer<unsigned long long> work_of_plot_;
+  Buffer<unsigned long long> work_of_root_block_;
   typename tree::ForestDomains<State>::CountedWork counted_;  // of the tree before, or the one before that
 };
 

@@ -208,10 +208,10 @@ class OwnParticles {
   std::int64_t first_ = 0, begin_ = 0, size_ = 0;
 };
 
-class SpreadWriter {
+class DistributedWriter {
  public:
-  SpreadWriter(Communicator& ranks, std::string path, const SnapshotHeader& header, OwnParticles& own,
-               const WriteOptions& options)
+  DistributedWriter(Communicator& ranks, std::string path, const SnapshotHeader& header, OwnParticles& own,
+                    const WriteOptions& options)
       : ranks_(ranks),
         path_(std::move(path)),
         header_(header),
@@ -343,8 +343,8 @@ class SpreadWriter {
 
 }  // namespace
 
-void write_spread_snapshot(Communicator& ranks, const fs::path& path, const SnapshotHeader& header, ParticleSource& own,
-                           const WriteOptions& options) {
+void write_distributed_snapshot(Communicator& ranks, const fs::path& path, const SnapshotHeader& header,
+                                ParticleSource& own, const WriteOptions& options) {
   std::string name = fs::absolute(path).string();
   share(ranks, name);
   std::unique_ptr<OwnParticles> particles;
@@ -352,7 +352,7 @@ void write_spread_snapshot(Communicator& ranks, const fs::path& path, const Snap
     if (options.files > 1) check_set(path, options);
     particles = std::make_unique<OwnParticles>(own);
   });
-  SpreadWriter(ranks, name, header, *particles, options).write();
+  DistributedWriter(ranks, name, header, *particles, options).write();
 }
 
 }  // namespace pergola

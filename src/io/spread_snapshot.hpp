@@ -14,8 +14,8 @@ namespace pergola {
 /// (4) they get their names, the first file of a set last. No rank holds more than its own particles and a piece.
 /// `path` is that of rank 0; accelerations are not allowed. Collective. When it returns, all files have their names; if
 /// one rank fails, all throw and no file is left.
-PERGOLA_API void write_spread_snapshot(Communicator& ranks, const std::filesystem::path& path,
-                                       const SnapshotHeader& header, ParticleSource& own,
-                                       const WriteOptions& options = {});
+PERGOLA_API void write_distributed_snapshot(Communicator& ranks, const std::filesystem::path& path,
+                                            const SnapshotHeader& header, ParticleSource& own,
+                                            const WriteOptions& options = {});
 
 }  // namespace pergola

@@ -196,29 +196,29 @@ std::uint64_t ParticleStore<Real>::id_at(std::int64_t place) const {
 }
 
 template <class Real>
-LentParticles ParticleStore<Real>::lend(double time) {
-  LentParticles lent;
-  lent.device = device();
-  lent.time = time;
-  lent.count = count();
-  lent.single = sizeof(Real) == sizeof(float);
-  lent.x = x.x.data(), lent.y = x.y.data(), lent.z = x.z.data();
-  lent.vx = v.x.data(), lent.vy = v.y.data(), lent.vz = v.z.data();
-  lent.mass = mass.data();
-  lent.species = species.data();
-  lent.id = id.data();
+BorrowedParticles ParticleStore<Real>::lend(double time) {
+  BorrowedParticles borrowed;
+  borrowed.device = device();
+  borrowed.time = time;
+  borrowed.count = count();
+  borrowed.single = sizeof(Real) == sizeof(float);
+  borrowed.x = x.x.data(), borrowed.y = x.y.data(), borrowed.z = x.z.data();
+  borrowed.vx = v.x.data(), borrowed.vy = v.y.data(), borrowed.vz = v.z.data();
+  borrowed.mass = mass.data();
+  borrowed.species = species.data();
+  borrowed.id = id.data();
   if (given_place_.size() > 0) {
     const auto sorted = std::make_shared<Buffer<std::uint64_t>>(device(), count());
     permute(device(), count(), std::as_const(given_place_).data(), std::as_const(id).data(), sorted->data());
     device().synchronize();
-    lent.sorted_id = sorted;
-    lent.id = sorted->data();
+    borrowed.sorted_id = sorted;
+    borrowed.id = sorted->data();
   }
-  return lent;
+  return borrowed;
 }
 
 template <class Real>
-std::shared_ptr<void> ParticleStore<Real>::leave_lent() {
+std::shared_ptr<void> ParticleStore<Real>::leave_borrowed() {
   const auto kept = std::make_shared<std::vector<Buffer<std::byte>>>();
   for (auto* field : {&x.x, &x.y, &x.z, &v.x, &v.y, &v.z, &mass}) kept->push_back(field->leave(device()));
   kept->push_back(species.leave(device()));

@@ -182,9 +182,9 @@ class PERGOLA_API ParticleStore : public FieldList {
   /// before they are found anew. `spare` is one of them and lends its memory, `work` has a byte per particle.
   void reorder(const std::uint32_t* order, ParticleField<Real>& spare, std::byte* work);
   /// The arrays as they are; good until the store changes.
-  LentParticles lend(double time);
+  BorrowedParticles lend(double time);
   /// Continues with copies of the borrowed arrays. Returns the originals, which a reader still uses.
-  std::shared_ptr<void> leave_lent();
+  std::shared_ptr<void> leave_borrowed();
   /// The id of the particle at a place in memory.
   std::uint64_t id_at(std::int64_t place) const;
 };

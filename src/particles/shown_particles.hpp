@@ -2,8 +2,8 @@
 // Views of the particles of a run between two steps.
 //
 // `ShownParticles` gives them in pieces, in the order of the input, predicted to the time that is shown; outputs use
-// it. `LentParticles` is the arrays of the store themselves, for readers and writers outside of the library. A view is
-// valid until the next step. Nothing is copied or predicted before a piece is asked for.
+// it. `BorrowedParticles` is the arrays of the store themselves, for readers and writers outside of the library. A view
+// is valid until the next step. Nothing is copied or predicted before a piece is asked for.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -106,7 +106,7 @@ PERGOLA_API std::unique_ptr<ShownParticles> show_particles(const Device& device,
 
 /// The particles of a run where they live, borrowed between two steps: arrays on the device of the run, in the order of
 /// memory and in the precision of the run. Places and velocities may be changed; masses, species and ids may not.
-struct LentParticles {
+struct BorrowedParticles {
   Device device;
   double time = 0;  // of the places and the velocities
   std::int64_t count = 0;

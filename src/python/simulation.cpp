@@ -14,7 +14,7 @@ constexpr auto look_every = std::chrono::milliseconds(50);
 /// Keeps the memory of borrowed arrays alive: the simulation's, or the memory that the simulation left behind.
 struct Lending {
   std::shared_ptr<GravitySystem> simulation;
-  LentParticles particles;
+  BorrowedParticles particles;
   std::shared_ptr<void> left;
   bool held = true;  // an array exists
 };
@@ -122,7 +122,7 @@ class Driver {
       throw Error(ErrorKind::input,
                   "simulation: an error stopped it in the middle of a step; go on from a saved state");
   }
-  void check_not_lent() const {
+  void check_not_borrowed() const {
     if (lending_)
       throw Error(ErrorKind::input, "arrays: expected the block `with sim.arrays()` to end before the particles move");
   }
@@ -131,7 +131,7 @@ class Driver {
   template <class Work>
   bool drive(const Work& work) {
     check_idle();
-    check_not_lent();
+    check_not_borrowed();
     busy_ = true;
     between_steps_ = false;
     const StepCounts before = simulation_->counts();
@@ -158,14 +158,14 @@ class Driver {
 
 py::tuple Driver::lend(bool write) {
   check_idle();
-  check_not_lent();
+  check_not_borrowed();
   auto lending = std::make_shared<Lending>();
   {
     const py::gil_scoped_release free;
     lending->simulation = simulation_;
     lending->particles = simulation_->lend();
   }
-  const LentParticles& p = lending->particles;
+  const BorrowedParticles& p = lending->particles;
   const py::capsule base = base_of_arrays(lending);
   lending_ = lending;
   const auto numbers = p.single ? py::dtype::of<float>() : py::dtype::of<double>();
@@ -185,7 +185,7 @@ bool Driver::take_back(bool changed) {
   const auto lending = std::move(lending_);
   lending_.reset();
   const bool kept = lending && lending->held;
-  if (kept) lending->left = simulation_->leave_lent();
+  if (kept) lending->left = simulation_->leave_borrowed();
   if (lending) lending->simulation.reset();
   if (changed)
     drive([&] {

@@ -82,14 +82,14 @@ void GravitySystem::begin_report(StateInput* state) {
 void GravitySystem::note_start(StateInput* state) {
   if (!expects("return_distance")) return;
   if (!state || !state->has("starting.id")) {
-    if (is_spread())
+    if (is_distributed())
       start_ = starting_places(fetch(*own_shown()));
     else
       on_root([&] { start_ = starting_places(particles()); });
     return;
   }
-  const Shares shares{size(), is_spread() ? communicator().size() : 1};
-  const int rank = is_spread() ? communicator().rank() : 0;
+  const Shares shares{size(), is_distributed() ? communicator().size() : 1};
+  const int rank = is_distributed() ? communicator().rank() : 0;
   const auto get_own = [&]<class T>(const std::string& name, std::vector<T>& to) {
     state->expect<T>(name, size());
     to.resize(static_cast<std::size_t>(shares.count(rank)));
@@ -129,7 +129,7 @@ void GravitySystem::save_report(StateSource& to) const {
 Particles GravitySystem::particles() const { return fetch(*shown()); }
 
 ParticleCensus GravitySystem::census() const {
-  if (!is_spread()) return census_of(*shown());
+  if (!is_distributed()) return census_of(*shown());
   std::vector<ParticleCensus> of_ranks(static_cast<std::size_t>(communicator().size()));
   of_ranks[static_cast<std::size_t>(communicator().rank())] = census_of(*own_shown());
   communicator().all_gather_in_place(of_ranks.data(),
@@ -145,11 +145,11 @@ ParticleCensus GravitySystem::census() const {
 std::string GravitySystem::state_hash() {
   // On the host they stay in the cache; of a GPU parts of a piece come while others are copied on.
   const std::int64_t piece_particles = std::int64_t{1} << (device().is_cuda() ? 20 : 16);
-  const auto particles = is_spread() ? own_shown() : shown();
+  const auto particles = is_distributed() ? own_shown() : shown();
   FetchedParticles source(*particles);
   const Shares shares{size(), communicator().size()};
   const int rank = communicator().rank();
-  const std::int64_t begin = is_spread() ? 0 : shares.first(rank), end = begin + shares.count(rank);
+  const std::int64_t begin = is_distributed() ? 0 : shares.first(rank), end = begin + shares.count(rank);
   StateHash hash;
   Particles piece;
   for (std::int64_t first = begin; first < end; first += piece_particles) {
@@ -167,7 +167,7 @@ EnergyRow GravitySystem::measure() {
     row.energies = energies();
     if (expands) watch(row.energies);
   };
-  if (is_spread()) {
+  if (is_distributed()) {
     here();
   } else {
     on_root(here);
@@ -184,7 +184,7 @@ ForceErrors GravitySystem::audit(std::int64_t sample) {
     FetchedParticles particles(all);
     errors = force_errors_at(gravity_of_step(), device(), particles, places, forces);
   };
-  if (!is_spread()) {
+  if (!is_distributed()) {
     on_root([&] {
       const AuditedForces of = audited_forces(places);
       compare(*of.particles, of.forces);
@@ -198,7 +198,7 @@ ForceErrors GravitySystem::audit(std::int64_t sample) {
     if (place >= first && place < end) own.push_back(place - first);
   AuditedForces of = audited_forces(own);
   for (auto* axis : {&of.forces.ax, &of.forces.ay, &of.forces.az}) *axis = gather_on_root(communicator(), *axis);
-  SpreadView view(communicator(), shares, std::move(of.particles), nullptr);
+  DistributedView view(communicator(), shares, std::move(of.particles), nullptr);
   view.on_root([&] { compare(*view.shown(), of.forces); });
   return share_value(communicator(), errors);
 }
@@ -207,15 +207,15 @@ void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue
                                    const std::function<void()>& done) {
   const std::int64_t most = config().output.particles_most;
   const bool all = most == 0 || most >= size();
-  if (is_spread() && config().output.files > 1 && all) {
+  if (is_distributed() && config().output.files > 1 && all) {
     const auto own = particles_with_potentials();
     WriteOptions write = write_options();
     write.threads = device().threads();
-    write_spread_snapshot(communicator(), path, header(), *own, write);
+    write_distributed_snapshot(communicator(), path, header(), *own, write);
     if (done) done();
     return;
   }
-  if (is_spread() && all) find_contents();
+  if (is_distributed() && all) find_contents();
   on_root([&] { hand_over_snapshot(path, queue, done); }, all ? Reading::potentials : Reading::particles);
 }
 
@@ -281,7 +281,7 @@ void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQ
     return queue_snapshot(*queue, path, header(), source, contents_of(source), write, done);
   }
   const auto source = particles_with_potentials();
-  if (!is_spread()) find_contents();
+  if (!is_distributed()) find_contents();
   queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
 }
 
@@ -327,7 +327,7 @@ std::map<std::string, double> GravitySystem::measure_particles() {
     found["half_mass_radius"] = lagrangian_radii(std::move(seen), {0.5}, ranks)[0];
   };
   if (!radius && !distance) return found;
-  if (is_spread())
+  if (is_distributed())
     measure(fetch(*own_shown()), communicator());
   else
     on_root([&] { measure(particles(), *serial_communicator()); });
@@ -360,7 +360,7 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     if (power) card = joined(std::move(card), power_checks(*power, begins));
   });
   std::vector<Check> halos;
-  if (!is_spread())
+  if (!is_distributed())
     on_root([&] {
       if (power) halos = halo_checks(begins);
     });

@@ -118,8 +118,8 @@ void GravitySystem::take_starting_power() { starting_power_ = {time(), measure_p
 PowerSpectrum GravitySystem::measure_power() {
   Profile::Scope scope(&profile(), "report card: power");
   const int cells = usual_power_cells(size());
-  return is_spread() ? power_spectrum(*own_shown(), box(), cells, 0, ranks())
-                     : power_spectrum(*shown(), box(), cells, 0);
+  return is_distributed() ? power_spectrum(*own_shown(), box(), cells, 0, ranks())
+                          : power_spectrum(*shown(), box(), cells, 0);
 }
 
 std::optional<PowerSpectrum> GravitySystem::measure_end_power(
@@ -128,9 +128,9 @@ std::optional<PowerSpectrum> GravitySystem::measure_end_power(
   std::optional<PowerSpectrum> power;
   pergola::on_root(communicator(), [&] {
     begins(fmt::format("power spectrum of {} particles against theory", size()));
-    if (!is_spread()) power = measure_power();
+    if (!is_distributed()) power = measure_power();
   });
-  if (is_spread()) power = measure_power();
+  if (is_distributed()) power = measure_power();
   return power;
 }
 
@@ -166,13 +166,13 @@ std::vector<Check> GravitySystem::halo_checks(const std::function<void(const std
   const auto waves = waves_at_start(run);
   if (!waves) return {};
   AnalysisSnapshot snapshot =
-      snapshot_of(run, box(), time(), trusted->length_mpc_h, is_spread() ? fetch(*own_shown()) : particles());
+      snapshot_of(run, box(), time(), trusted->length_mpc_h, is_distributed() ? fetch(*own_shown()) : particles());
   const double mean = physics::mean_density(*run.background(), run.gravitational_constant());
   const ExpectedHalos theory(*snapshot.universe, mean, waves->power);
   Profile::Scope scope(&profile(), "report card: halos");
   std::vector<Check> checks;
   for (const HaloCount& count : halo_counts(std::move(snapshot), theory, trusted->counted_particles, device(), begins,
-                                            is_spread() ? ranks() : serial_communicator()))
+                                            is_distributed() ? ranks() : serial_communicator()))
     checks.push_back({fmt::format("halos_from_{:.0f}_particles", count.particles), count.found, count.expected,
                       count.tolerance(), std::abs(count.found - count.expected) <= count.tolerance()});
   return checks;

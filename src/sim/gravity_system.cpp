@@ -94,7 +94,7 @@ struct GravitySystem::Parts {
   }
 
   Shares shares() const { return {size, communicator->size()}; }
-  std::int64_t own_count() const { return integrator->spread() ? shares().count(communicator->rank()) : size; }
+  std::int64_t own_count() const { return integrator->distributed() ? shares().count(communicator->rank()) : size; }
 
   /// The particles at time(), of all ranks.
   std::unique_ptr<ShownParticles> shown() const {
@@ -110,7 +110,7 @@ struct GravitySystem::Parts {
     return integrator->show(inner(time));
   }
   void require_all_here() const {
-    if (integrator->spread())
+    if (integrator->distributed())
       throw Error(ErrorKind::input,
                   "particles: expected a call within GravitySystem::on_root(), for each rank keeps its own, found one "
                   "outside");
@@ -144,7 +144,7 @@ struct GravitySystem::Parts {
   }
   void begin(ParticleSource& particles, double at) {
     check_memory();
-    if (DeviceSource* const made = particles.device_source(); made && integrator->spread()) {
+    if (DeviceSource* const made = particles.device_source(); made && integrator->distributed()) {
       Profile::Scope scope(&profile, "initial conditions");
       made->make_shares(communicator);
     }
@@ -177,7 +177,7 @@ struct GravitySystem::Parts {
   double start_time = 0, time = 0;
   std::string made_on;                             // the device that has made the particles; empty: none, the host
   std::string crowded;                             // what to say of a mesh that is too coarse for them; empty: nothing
-  SpreadView* view = nullptr;                      // while rank 0 reads what the ranks have
+  DistributedView* view = nullptr;                 // while rank 0 reads what the ranks have
   StepCounts counts_before;                        // of the particles before set_particles()
   std::map<std::int64_t, ParticleSample> samples;  // by their size
   SeenCounter counter;
@@ -255,17 +255,17 @@ std::string GravitySystem::remark() const { return parts_->integrator->remark();
 
 void GravitySystem::on_root(const std::function<void()>& action, Reading reading) const {
   auto& p = *parts_;
-  if (!p.integrator->spread()) return pergola::on_root(*p.communicator, action);
+  if (!p.integrator->distributed()) return pergola::on_root(*p.communicator, action);
   if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
   std::unique_ptr<StateSource> state;
   if (reading == Reading::particles) {
     p.integrator->save(*(state = std::make_unique<StateSource>()));
     save_start(*state);
   }
-  SpreadView view(*p.communicator, p.shares(), p.integrator->show(p.inner(p.time)), std::move(state));
+  DistributedView view(*p.communicator, p.shares(), p.integrator->show(p.inner(p.time)), std::move(state));
   if (reading == Reading::potentials) view.find_potentials(*p.idle_solver());
   struct Use {
-    SpreadView*& place;
+    DistributedView*& place;
     ~Use() { place = nullptr; }
   } use{p.view};
   p.view = &view;
@@ -287,7 +287,7 @@ void GravitySystem::save(StateSource& to) {
 }
 
 bool GravitySystem::save_own(StateSource& to) {
-  if (!is_spread()) return false;
+  if (!is_distributed()) return false;
   parts_->integrator->save(to);
   save_start(to);
   return true;
@@ -333,7 +333,9 @@ double GravitySystem::measured_at(double due) const {
 }
 
 std::unique_ptr<ShownParticles> GravitySystem::shown() const { return parts_->shown(); }
-std::unique_ptr<ShownParticles> GravitySystem::own_shown() const { return is_spread() ? parts_->own_shown() : nullptr; }
+std::unique_ptr<ShownParticles> GravitySystem::own_shown() const {
+  return is_distributed() ? parts_->own_shown() : nullptr;
+}
 
 std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
   return std::make_unique<ShownSource>(parts_->shown());
@@ -359,20 +361,20 @@ void GravitySystem::set_particles(const Particles& particles) {
   note_start(nullptr);
 }
 
-LentParticles GravitySystem::lend() {
+BorrowedParticles GravitySystem::lend() {
   if (parts_->config.cosmology)
     throw Error(ErrorKind::input, "arrays: expected a space at rest, found [cosmology]; particles() gives copies");
-  auto lent = parts_->integrator->lend();
-  if (!lent)
+  auto borrowed = parts_->integrator->lend();
+  if (!borrowed)
     throw Error(ErrorKind::input,
                 fmt::format("arrays: expected an integrator with all particles at one time (time.integrator = "
                             "\"leapfrog\", time.steps = \"shared\"), found {} steps of {}; particles() gives copies",
                             parts_->config.time.steps, parts_->config.time.integrator));
-  return *lent;
+  return *borrowed;
 }
 
 void GravitySystem::take_back() { parts_->integrator->take_back(); }
-std::shared_ptr<void> GravitySystem::leave_lent() { return parts_->integrator->leave_lent(); }
+std::shared_ptr<void> GravitySystem::leave_borrowed() { return parts_->integrator->leave_borrowed(); }
 
 Particles GravitySystem::sample(std::int64_t most) {
   const auto shown = parts_->shown();
@@ -389,9 +391,9 @@ SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.
 Energies GravitySystem::energies() const {
   const auto& p = *parts_;
   const SolverOptions gravity = p.gravity_at(p.time);
-  Energies energies = p.integrator->spread()
-                          ? measure_spread_energies(p.communicator, p.size, *p.own_shown(), gravity, *p.idle_solver())
-                          : measure_energies(*p.shown(), gravity, p.idle_solver());
+  Energies energies = p.integrator->distributed() ? measure_distributed_energies(p.communicator, p.size, *p.own_shown(),
+                                                                                 gravity, *p.idle_solver())
+                                                  : measure_energies(*p.shown(), gravity, p.idle_solver());
   if (!p.config.cosmology) return energies;
   const double a = p.time;
   energies.kinetic *= physics::peculiar_over_file_energy(a);
@@ -403,7 +405,7 @@ Energies GravitySystem::energies() const {
 
 LargeWaves GravitySystem::find_large_waves() const {
   const double side = box().side.x;
-  if (is_spread()) return spread_large_waves(communicator(), size(), *parts_->own_shown(), side);
+  if (is_distributed()) return distributed_large_waves(communicator(), size(), *parts_->own_shown(), side);
   return large_waves(*parts_->shown(), side);
 }
 
@@ -411,7 +413,7 @@ bool GravitySystem::can_audit() const {
   return solver_entry(parts_->gravity.solver).audit != AuditReference::none && parts_->gravity.user_forces.empty();
 }
 
-bool GravitySystem::is_spread() const { return parts_->integrator->spread(); }
+bool GravitySystem::is_distributed() const { return parts_->integrator->distributed(); }
 SolverOptions GravitySystem::gravity_of_step() const { return parts_->gravity_at(step_time()); }
 
 GravitySystem::AuditedForces GravitySystem::audited_forces(const std::vector<std::int64_t>& places) const {

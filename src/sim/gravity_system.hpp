@@ -104,12 +104,12 @@ class PERGOLA_API GravitySystem : public System {
   /// Borrows the particles on their device, without a copy, as they are at step_time(); valid until the next step.
   /// Error(input) if the integrator has no such moment (block steps, Hermite). Reading them
   /// changes nothing.
-  LentParticles lend();
+  BorrowedParticles lend();
   /// After lend(): positions or velocities have been changed. Finds the forces again.
   void take_back();
   /// If a reader still holds the borrowed arrays, the system continues with copies. The reader keeps the originals by
   /// what is returned.
-  std::shared_ptr<void> leave_lent();
+  std::shared_ptr<void> leave_borrowed();
 
   /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
   /// the momentum Σ m a² dx/dt, which is conserved. Where each rank keeps its own particles all ranks call it, each
@@ -148,7 +148,7 @@ class PERGOLA_API GravitySystem : public System {
   void note_start(StateInput* state);
   void save_start(StateSource& to) const;
   /// Whether each rank keeps its own particles.
-  bool is_spread() const;
+  bool is_distributed() const;
   /// With the softening lengths of the latest step.
   SolverOptions gravity_of_step() const;
   /// Forces of the latest step, and the particles that cause them.

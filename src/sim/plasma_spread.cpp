@@ -210,7 +210,7 @@ void PlasmaSystem::for_pieces(int species, const std::function<void(PlasmaPartic
 void PlasmaSystem::save(StateSource& to) {
   if (rows_) {
     bring(ask_plasma_state);
-    put_spread_state(*rows_, *own_state_, ask_plasma_state, to);
+    put_distributed_state(*rows_, *own_state_, ask_plasma_state, to);
   } else {
     particles_->save(to);
   }

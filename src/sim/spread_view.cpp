@@ -11,18 +11,18 @@ namespace pergola {
 namespace {
 
 // Numbers of requests, after those of the particles.
-constexpr std::int64_t ask_potentials = SpreadShown::requests;
+constexpr std::int64_t ask_potentials = DistributedShown::requests;
 constexpr std::int64_t ask_state = ask_potentials + 1;  // and from here on the ranges of the state, by their names
 
 }  // namespace
 
-void SpreadView::on_root(const std::function<void()>& action) {
+void DistributedView::on_root(const std::function<void()>& action) {
   rows_.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
 }
 
-std::unique_ptr<ShownParticles> SpreadView::shown() { return std::make_unique<SpreadShown>(rows_, *own_); }
+std::unique_ptr<ShownParticles> DistributedView::shown() { return std::make_unique<DistributedShown>(rows_, *own_); }
 
-KnownPotentials SpreadView::potentials() {
+KnownPotentials DistributedView::potentials() {
   if (!potentials_)
     throw Error(ErrorKind::input,
                 "on_root: expected GravitySystem::Reading::potentials to read potentials, found another one");
@@ -36,15 +36,15 @@ KnownPotentials SpreadView::potentials() {
           }};
 }
 
-void SpreadView::save(StateSource& to) {
+void DistributedView::save(StateSource& to) {
   if (!state_)
     throw Error(ErrorKind::input, "on_root: expected GravitySystem::Reading::particles to save, found another one");
-  put_spread_state(rows_, *state_, ask_state, to);
+  put_distributed_state(rows_, *state_, ask_state, to);
   to.put_value("count", rows_.shares().total);
 }
 
 /// Of this rank's particles.
-void SpreadView::answer(const RankRows::Request& request, std::byte* to) {
+void DistributedView::answer(const RankRows::Request& request, std::byte* to) {
   if (request.what < ask_potentials) return answer_shown(*own_, request, to);
   if (request.what >= ask_state) {
     RankRows::Request of_state = request;

@@ -17,11 +17,11 @@ namespace pergola {
 
 /// A system whose ranks keep their own particles, as rank 0 reads it between two steps: piece by piece, in the
 /// order of the input, while the other ranks answer.
-class SpreadView {
+class DistributedView {
  public:
   /// `own`: this rank's particles as they are shown; `state`: this rank's, null where it is not to be saved.
-  SpreadView(Communicator& communicator, const Shares& shares, std::unique_ptr<ShownParticles> own,
-             std::unique_ptr<StateSource> state)
+  DistributedView(Communicator& communicator, const Shares& shares, std::unique_ptr<ShownParticles> own,
+                  std::unique_ptr<StateSource> state)
       : rows_(communicator, shares), own_(std::move(own)), state_(std::move(state)) {}
 
   /// The potentials of the particles that are shown. All ranks call it.

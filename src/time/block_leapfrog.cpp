@@ -97,7 +97,7 @@ class KeptSolver {
   Solver<Real>& operator*() const { return *solver_; }
 
   /// The next sources may be any: nothing of the last ones is used.
-  void forget() { prepared_ = lent_ = has_answers_ = at_sources_ = false; }
+  void forget() { prepared_ = borrowed_ = has_answers_ = at_sources_ = false; }
   /// Makes the solver ready for these sources. `few` of them are active: what was prepared for an earlier step is only
   /// updated.
   void take(const Sources<Real>& sources, bool few) {
@@ -124,19 +124,19 @@ class KeptSolver {
   }
 
   AnySolver* lend() {
-    if (prepared_ && !lent_) solver_->put_aside();
-    lent_ = prepared_;
+    if (prepared_ && !borrowed_) solver_->put_aside();
+    borrowed_ = prepared_;
     has_answers_ = false;
     solver_->set_clock(nullptr);
     return solver_.get();
   }
   void take_back() const {
-    if (lent_) solver_->take_up();
-    lent_ = false;
+    if (borrowed_) solver_->take_up();
+    borrowed_ = false;
   }
   void save(StateSource& to) const {
     take_back();
-    if (auto* const spread = dynamic_cast<SpreadSolverState*>(&solver_->plain())) return spread->save(to);
+    if (auto* const spread = dynamic_cast<DistributedSolverState*>(&solver_->plain())) return spread->save(to);
     StateBlocks blocks;
     solver_->save(blocks);
     to.put_blocks(std::move(blocks));
@@ -144,7 +144,7 @@ class KeptSolver {
   /// From what a checkpoint holds beside the fields of a store.
   void restore(const FieldList& store, StateInput& from, std::int64_t count) {
     forget();
-    if (auto* const spread = dynamic_cast<SpreadSolverState*>(&solver_->plain())) {
+    if (auto* const spread = dynamic_cast<DistributedSolverState*>(&solver_->plain())) {
       prepared_ = spread->restore(from, count);
       return;
     }
@@ -160,10 +160,10 @@ class KeptSolver {
 
  private:
   std::unique_ptr<Solver<Real>> solver_;
-  bool prepared_ = false;      // it can update()
-  mutable bool lent_ = false;  // what it builds on is put aside
-  bool at_sources_ = false;    // that is at the places of the last step
-  bool has_answers_ = false;   // and it can evaluate()
+  bool prepared_ = false;          // it can update()
+  mutable bool borrowed_ = false;  // what it builds on is put aside
+  bool at_sources_ = false;        // that is at the places of the last step
+  bool has_answers_ = false;       // and it can evaluate()
 };
 
 template <class Real>
@@ -186,7 +186,7 @@ class BlockLeapfrog final : public Integrator {
  public:
   BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
-  bool spread() const override { return ranks_ != nullptr; }
+  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -283,8 +283,8 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
       box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
       device_(context.device),
-      ranks_(context.communicator->size() > 1 && can_spread(gravity, device_) ? context.communicator : nullptr),
-      solver_(ranks_ ? make_spread_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
+      ranks_(context.communicator->size() > 1 && can_distribute(gravity, device_) ? context.communicator : nullptr),
+      solver_(ranks_ ? make_distributed_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_block_loops<Real>(context.device)),
       clock_(context.device, context.profile),

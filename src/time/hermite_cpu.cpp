@@ -48,11 +48,11 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
         gravitational_constant_(gravity.gravitational_constant),
         device_(context.device),
         profile_(context.profile),
-        ranks_(context.communicator->size() > 1 && can_spread(gravity, device_) ? context.communicator : nullptr),
-        solver_(ranks_ ? make_spread_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
+        ranks_(context.communicator->size() > 1 && can_distribute(gravity, device_) ? context.communicator : nullptr),
+        solver_(ranks_ ? make_distributed_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
         evaluation_(context.device, context.communicator, ranks_ != nullptr) {}
 
-  bool spread() const override { return ranks_ != nullptr; }
+  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;

@@ -29,7 +29,7 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
         profile_(context.profile),
         ranks_(context.communicator->size() > 1 ? context.communicator : nullptr) {
     if (ranks_) {
-      auto spread = std::make_unique<DirectSpreadCuda<P>>(gravity, device_, ranks_);
+      auto spread = std::make_unique<DistributedDirectCuda<P>>(gravity, device_, ranks_);
       spread_ = spread.get(), sums_ = &spread->sums();
       solver_ = std::move(spread);
     } else {
@@ -43,7 +43,7 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
     correct_blocks_ = static_cast<unsigned>(4 * multiprocessors);
   }
 
-  bool spread() const override { return ranks_ != nullptr; }
+  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -82,8 +82,8 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   Profile* profile_;
   std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
-  DirectSums<P>* sums_ = nullptr;          // of the solver
-  DirectSpreadCuda<P>* spread_ = nullptr;  // the solver of ranks
+  DirectSums<P>* sums_ = nullptr;               // of the solver
+  DistributedDirectCuda<P>* spread_ = nullptr;  // the solver of ranks
   unsigned correct_blocks_ = 0;
   std::int64_t total_ = 0;  // particles on all ranks
 

@@ -60,7 +60,7 @@ class PERGOLA_API Integrator {
   /// Whether the particles are distributed: each rank has only its share (comm/shares.hpp), from the start to the end.
   /// start() and restore() then read the whole, and each rank takes its share. show() and save() give a rank's own
   /// particles, in the order of the input, and rank 0 all else. probe_forces() takes places among a rank's own.
-  virtual bool spread() const { return false; }
+  virtual bool distributed() const { return false; }
 
   /// Takes the particles to the device and evaluates the first forces.
   virtual void start(ParticleSource& particles, double time) = 0;
@@ -124,13 +124,13 @@ class PERGOLA_API Integrator {
   }
   /// The arrays of the particles on their device, all at time(), valid until the next step. Does not change the steps.
   /// Nothing if velocities and places are not known at one time (block steps).
-  virtual std::optional<LentParticles> lend() { return std::nullopt; }
+  virtual std::optional<BorrowedParticles> lend() { return std::nullopt; }
   /// After places or velocities of lend() were changed: finds the forces anew. Throws Error(numerics) if one of them is
   /// not a finite number.
   virtual void take_back() {}
   /// If a reader still holds the arrays of lend(): what is returned keeps them alive, and the steps continue with
   /// copies.
-  virtual std::shared_ptr<void> leave_lent() { return nullptr; }
+  virtual std::shared_ptr<void> leave_borrowed() { return nullptr; }
   /// Particles that are outside the solver's mesh now; they are kept. Waits.
   virtual std::int64_t outside() const { return 0; }
   /// What integrator and solver have chosen where their options leave it open: sentences.

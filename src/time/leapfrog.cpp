@@ -173,7 +173,7 @@ class Leapfrog final : public Integrator {
  public:
   Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
-  bool spread() const override { return ranks_ != nullptr; }
+  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -197,9 +197,9 @@ class Leapfrog final : public Integrator {
     return solver_.get();
   }
   void pause_every(std::int64_t steps) override { pause_every_ = steps; }
-  std::optional<LentParticles> lend() override;
+  std::optional<BorrowedParticles> lend() override;
   void take_back() override;
-  std::shared_ptr<void> leave_lent() override { return state_.leave_lent(); }
+  std::shared_ptr<void> leave_borrowed() override { return state_.leave_borrowed(); }
   std::int64_t outside() const override { return solver_->outside(); }
   std::vector<std::string> choices() const override {
     std::vector<std::string> all = solver_->choices();
@@ -269,8 +269,8 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
       box_(box_of(gravity)),
       device_(context.device),
       alone_(context.communicator->size() == 1),
-      ranks_(!alone_ && can_spread(gravity, context.device) ? context.communicator : nullptr),
-      solver_(ranks_ ? make_spread_solver<Real>(gravity, context.device, ranks_)
+      ranks_(!alone_ && can_distribute(gravity, context.device) ? context.communicator : nullptr),
+      solver_(ranks_ ? make_distributed_solver<Real>(gravity, context.device, ranks_)
                      : make_solver<Real>(gravity, context.device)),
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_shared_step_loops<Real>(context.device)),
@@ -505,7 +505,7 @@ void Leapfrog<Real>::finish(double end) {
 /// The closing kick of the last step is taken now rather than with the opening one of the next; each is rounded by
 /// itself (physics::kick_drift_axis), so that nothing else changes.
 template <class Real>
-std::optional<LentParticles> Leapfrog<Real>::lend() {
+std::optional<BorrowedParticles> Leapfrog<Real>::lend() {
   if (expansion_.given()) return std::nullopt;
   settle();
   if (pending_kick_ != 0) loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});

@@ -124,7 +124,7 @@ bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& le
 /// In memory that the solver lends, or that is taken for the move: places in the input and their order, by particle
 /// that arrives here, and room to sort these, or after that for one field on its way. What outlasts it, or replaces
 /// what is too small, has memory of its own.
-struct WorkPlaces::Luggage {
+struct WorkPlaces::Payload {
   std::int64_t arriving = 0;
   Buffer<std::byte> own;
   std::byte* arrived = nullptr;
@@ -145,32 +145,32 @@ struct WorkPlaces::Luggage {
 
 /// Takes all the memory of a move, and brings the places in the input of the particles that arrive here. Where memory
 /// is refused to one rank all throw, and nothing has changed.
-WorkPlaces::Luggage WorkPlaces::pack(To goal) {
+WorkPlaces::Payload WorkPlaces::pack(To goal) {
   const Device& device = fields_.device();
-  Luggage luggage;
-  const std::int64_t n = luggage.arriving = moves_->arriving(goal);
+  Payload payload;
+  const std::int64_t n = payload.arriving = moves_->arriving(goal);
   on_all(*ranks_, [&] {
     const std::int64_t sort_bytes = with_place([&](auto of) { return places_work_bytes<decltype(of)>(device, n); });
-    const std::int64_t bytes = luggage.lay_out(nullptr, fields_.count(), place_bytes(), sort_bytes);
+    const std::int64_t bytes = payload.lay_out(nullptr, fields_.count(), place_bytes(), sort_bytes);
     std::byte* memory = moves_->lend(bytes);
     if (!memory) {
-      luggage.own = Buffer<std::byte>(device, bytes);
-      memory = luggage.own.data();
+      payload.own = Buffer<std::byte>(device, bytes);
+      memory = payload.own.data();
     }
-    luggage.lay_out(memory, fields_.count(), place_bytes(), sort_bytes);
+    payload.lay_out(memory, fields_.count(), place_bytes(), sort_bytes);
     const std::int64_t room = n + n / FieldList::travelling_spare;
     if (goal == To::work && place_.size() < n * place_bytes())
-      luggage.place = Buffer<std::byte>(device, room * place_bytes());
+      payload.place = Buffer<std::byte>(device, room * place_bytes());
     for (const AnyField* field : fields_.travelling())
-      luggage.rooms.emplace_back(device,
+      payload.rooms.emplace_back(device,
                                  field->room() < n ? room * static_cast<std::int64_t>(field->value_bytes()) : 0);
   });
   if (!away_)
     with_place([&](auto of) {
-      fill_places(device, first_at_home(), fields_.count(), reinterpret_cast<decltype(of)*>(luggage.field));
+      fill_places(device, first_at_home(), fields_.count(), reinterpret_cast<decltype(of)*>(payload.field));
     });
-  moves_->carry(goal, away_ ? place_.data() : luggage.field, luggage.arrived, static_cast<std::size_t>(place_bytes()));
-  return luggage;
+  moves_->carry(goal, away_ ? place_.data() : payload.field, payload.arrived, static_cast<std::size_t>(place_bytes()));
+  return payload;
 }
 
 /// Where the solver takes places, and four bytes tell so many apart.
@@ -183,33 +183,33 @@ bool WorkPlaces::may_be_short(std::int64_t total) const {
 void WorkPlaces::follow(const std::vector<const AnyField*>& left) {
   const Device& device = fields_.device();
   if (!away_) short_ = may_be_short(total_);
-  Luggage luggage = pack(To::work);
-  const std::int64_t n = luggage.arriving;
+  Payload payload = pack(To::work);
+  const std::int64_t n = payload.arriving;
   with_place([&](auto of) {
-    sort_places(device, n, reinterpret_cast<decltype(of)*>(luggage.arrived), luggage.order, luggage.field);
+    sort_places(device, n, reinterpret_cast<decltype(of)*>(payload.arrived), payload.order, payload.field);
   });
-  invert(device, n, luggage.order, luggage.to);
-  if (luggage.place.size() > 0) place_ = std::move(luggage.place);
-  if (n > 0) device.memory().copy(place_.data(), luggage.arrived, static_cast<std::size_t>(n * place_bytes()));
-  exchange(To::work, luggage, left);
+  invert(device, n, payload.order, payload.to);
+  if (payload.place.size() > 0) place_ = std::move(payload.place);
+  if (n > 0) device.memory().copy(place_.data(), payload.arrived, static_cast<std::size_t>(n * place_bytes()));
+  exchange(To::work, payload, left);
   away_ = true;
   moves_->know_places(short_, short_ ? reinterpret_cast<const std::uint32_t*>(place_.data()) : nullptr);
-  moves_->have_come(luggage.places());
+  moves_->have_come(payload.places());
 }
 
 /// The particle that arrives as order[k] comes to place k. A field that has left for the luggage may be written again.
-void WorkPlaces::exchange(To goal, Luggage& luggage, const std::vector<const AnyField*>& left) {
+void WorkPlaces::exchange(To goal, Payload& payload, const std::vector<const AnyField*>& left) {
   const std::vector<AnyField*> fields = fields_.travelling();
   const Device& device = fields_.device();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (std::find(left.begin(), left.end(), fields[f]) != left.end()) continue;
     const std::size_t value_bytes = fields[f]->value_bytes();
-    moves_->carry(goal, std::as_const(*fields[f]).bytes(), luggage.field, value_bytes);
-    Buffer<std::byte>& room = luggage.rooms[f];
-    permute_bytes(device, luggage.arriving, luggage.order, luggage.field,
+    moves_->carry(goal, std::as_const(*fields[f]).bytes(), payload.field, value_bytes);
+    Buffer<std::byte>& room = payload.rooms[f];
+    permute_bytes(device, payload.arriving, payload.order, payload.field,
                   room.size() > 0 ? room.data() : fields[f]->bytes(), static_cast<int>(value_bytes));
   }
-  fields_.change(luggage.arriving, std::move(luggage.rooms));
+  fields_.change(payload.arriving, std::move(payload.rooms));
 }
 
 std::int64_t WorkPlaces::first_at_home() const { return Shares{total_, ranks_->size()}.first(ranks_->rank()); }
@@ -227,17 +227,17 @@ void WorkPlaces::go_home(bool failed) {
     return counts_by_share(device, reinterpret_cast<const decltype(of)*>(place_.data()), fields_.count(),
                            {total_, ranks_->size()});
   }));
-  Luggage luggage = pack(To::home);
+  Payload payload = pack(To::home);
   with_place([&](auto of) {
-    places_in_share(device, reinterpret_cast<const decltype(of)*>(luggage.arrived), luggage.arriving, first_at_home(),
-                    luggage.to);
+    places_in_share(device, reinterpret_cast<const decltype(of)*>(payload.arrived), payload.arriving, first_at_home(),
+                    payload.to);
   });
-  invert(device, luggage.arriving, luggage.to, luggage.order);
-  exchange(To::home, luggage, {});
+  invert(device, payload.arriving, payload.to, payload.order);
+  exchange(To::home, payload, {});
   away_ = false;
   moves_->know_places(false, nullptr);
   place_ = Buffer<std::byte>();
-  if (!failed) moves_->have_left(luggage.places());
+  if (!failed) moves_->have_left(payload.places());
 }
 
 std::int64_t WorkPlaces::bytes(std::int64_t n) const {

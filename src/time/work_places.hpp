@@ -65,10 +65,10 @@ class WorkPlaces {
   template <class Way>
   class MovesBy;
   /// What a move of particles takes, beside memory that it has for itself.
-  struct Luggage;
-  Luggage pack(To goal);
+  struct Payload;
+  Payload pack(To goal);
   void follow(const std::vector<const AnyField*>& left);
-  void exchange(To goal, Luggage& luggage, const std::vector<const AnyField*>& left);
+  void exchange(To goal, Payload& payload, const std::vector<const AnyField*>& left);
   std::int64_t first_at_home() const;
   bool may_be_short(std::int64_t total) const;
   std::int64_t place_bytes() const { return short_ ? sizeof(std::uint32_t) : sizeof(std::uint64_t); }

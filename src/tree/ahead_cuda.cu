@@ -14,7 +14,7 @@ namespace pergola::tree {
 
 namespace {
 
-constexpr unsigned ahead_threads = 128, ahead_blocks = 512;
+constexpr unsigned prefetched_threads = 128, prefetched_blocks = 512;
 constexpr std::int64_t fewest_cells = 1 << 14;
 /// Numbers of a rank among the counts.
 enum Sent : std::uint32_t { sent_cells, sent_particles, sent_pieces, sent_numbers };
@@ -73,18 +73,18 @@ struct WalkWants {
 /// A generation of the list: cells whose children or particles have not gone. Children of those that go are the next
 /// generation, as far as there is room for them.
 template <class Wants>
-__global__ void __launch_bounds__(ahead_threads)
-    ahead_kernel(const CellRecord* record, const CellLink* link, const __grid_constant__ Wants wants, AheadCell* list,
-                 std::uint32_t room, std::uint32_t* counts, int generation) {
+__global__ void __launch_bounds__(prefetched_threads)
+    prefetched_kernel(const CellRecord* record, const CellLink* link, const __grid_constant__ Wants wants,
+                      PrefetchedCell* list, std::uint32_t room, std::uint32_t* counts, int generation) {
   std::uint32_t begin = 0;
   for (int g = 0; g < generation; ++g) begin += counts[g];
   const std::uint32_t next = begin + counts[generation], end = next < room ? next : room;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (std::uint32_t at = begin + blockIdx.x * ahead_threads; at < end; at += gridDim.x * ahead_threads) {
+  for (std::uint32_t at = begin + blockIdx.x * prefetched_threads; at < end; at += gridDim.x * prefetched_threads) {
     const std::uint32_t k = at + threadIdx.x;
     std::uint32_t children = 0, rank = 0, child = 0, place = 0;
-    if (k < end && list[k].below == AheadCell::not_sent) {
-      AheadCell& one = list[k];
+    if (k < end && list[k].below == PrefetchedCell::not_sent) {
+      PrefetchedCell& one = list[k];
       const CellRecord s = record[one.cell];
       if (wants(s, one.rank)) {
         rank = one.rank;
@@ -100,25 +100,25 @@ __global__ void __launch_bounds__(ahead_threads)
     if (lane == 0 && all > 0) to = atomicAdd(counts + generation + 1, all);
     to = next + __shfl_sync(all_lanes, to, 0) + until - children;
     for (std::uint32_t c = 0; c < children; ++c, ++to)
-      if (to < room) list[to] = {rank, child + c, place + c, AheadCell::not_sent, 0};
+      if (to < room) list[to] = {rank, child + c, place + c, PrefetchedCell::not_sent, 0};
   }
 }
 
 /// Of each cell of the list the piece that goes now, if one does, and its header.
 template <class T>
 struct MakePieces {
-  const AheadCell* list;
+  const PrefetchedCell* list;
   const CellLink* link;
-  const AheadLetter* letters;
+  const PrefetchedMessage* letters;
   std::int64_t cell_bytes;
   CellPiece* pieces;
   std::byte* room;
   __device__ void operator()(std::int64_t k) const {
-    const AheadCell one = list[k];
-    const AheadLetter& letter = letters[one.rank];
+    const PrefetchedCell one = list[k];
+    const PrefetchedMessage& letter = letters[one.rank];
     const CellLink l = link[one.cell];
     CellPiece piece{0, 0, one.cell, 0, 0, 0, one.rank};
-    const bool goes = one.below != AheadCell::not_sent && (l.children == 0 || one.below >= letter.cells_before);
+    const bool goes = one.below != PrefetchedCell::not_sent && (l.children == 0 || one.below >= letter.cells_before);
     if (goes) {
       const std::uint32_t below = l.children > 0 ? one.below - letter.cells_before : one.below;
       piece.children = l.children, piece.particles = l.children > 0 ? 0 : l.count;
@@ -135,7 +135,7 @@ struct MakePieces {
 /// Of each header that has arrived the piece.
 template <class T>
 struct ReadPieces {
-  const AheadLetter* letters;
+  const PrefetchedMessage* letters;
   std::uint32_t ranks;
   std::int64_t cell_bytes;
   CellPiece* pieces;
@@ -146,12 +146,12 @@ struct ReadPieces {
       const std::uint32_t middle = low + (high - low) / 2;
       (letters[middle].first_piece <= k ? low : high) = middle;
     }
-    const AheadLetter& letter = letters[low];
+    const PrefetchedMessage& letter = letters[low];
     const uint4 header = reinterpret_cast<const uint4*>(room + letter.headers_at)[k - letter.first_piece];
     const std::uint32_t place = header.x, below = header.y;
-    const std::uint32_t cell = place & AheadCell::of_top     ? place & ~AheadCell::of_top
-                               : place < letter.cells_before ? letter.earlier + place
-                                                             : letter.to + place - letter.cells_before;
+    const std::uint32_t cell = place & PrefetchedCell::of_top ? place & ~PrefetchedCell::of_top
+                               : place < letter.cells_before  ? letter.earlier + place
+                                                              : letter.to + place - letter.cells_before;
     CellPiece piece{0, 0, cell, header.z, header.w, 0, low};
     piece.at = piece.children > 0 ? letter.cells_at + below * cell_bytes
                                   : letter.at + below * static_cast<std::int64_t>(sizeof(PlacedMass<T>));
@@ -163,15 +163,15 @@ struct ReadPieces {
 
 }  // namespace
 
-AheadList::AheadList(const Device& device, std::shared_ptr<Communicator> ranks)
+PrefetchedList::PrefetchedList(const Device& device, std::shared_ptr<Communicator> ranks)
     : device_(device), ranks_(std::move(ranks)), out_(device, ranks_->size()), in_(device, ranks_->size()) {}
 
 /// A search whose first generation, so many cells, is in the list.
-void AheadList::begin(std::int64_t first_generation) {
+void PrefetchedList::begin(std::int64_t first_generation) {
   std::vector<std::uint32_t> counts(static_cast<std::size_t>(counts_.size()));
   counts[0] = static_cast<std::uint32_t>(first_generation);
   for (std::int64_t r = 0; r < out_.size(); ++r) {
-    AheadLetter& letter = out_.data()[r];
+    PrefetchedMessage& letter = out_.data()[r];
     letter.cells_before += letter.cells;
     counts[static_cast<std::size_t>(generations + r * sent_numbers + sent_cells)] = letter.cells_before;
   }
@@ -179,11 +179,11 @@ void AheadList::begin(std::int64_t first_generation) {
 }
 
 template <class Wants>
-void AheadList::search(const CellRecord* record, const CellLink* link, int levels, const Wants& wants) {
+void PrefetchedList::search(const CellRecord* record, const CellLink* link, int levels, const Wants& wants) {
   const auto room = static_cast<std::uint32_t>(list_.size());
   for (int g = 0; g < levels; ++g)
-    ahead_kernel<<<ahead_blocks, ahead_threads, 0, cuda::handle(device_.stream())>>>(record, link, wants, list_.data(),
-                                                                                     room, counts_.data(), g);
+    prefetched_kernel<<<prefetched_blocks, prefetched_threads, 0, cuda::handle(device_.stream())>>>(
+        record, link, wants, list_.data(), room, counts_.data(), g);
   cuda::check(cudaGetLastError(), "tree branches ahead");
   const std::vector<std::uint32_t> counts = counts_.to_host();
   const auto found = std::accumulate(counts.begin(), counts.begin() + generations, std::int64_t{0});
@@ -191,14 +191,14 @@ void AheadList::search(const CellRecord* record, const CellLink* link, int level
   count_ = static_cast<std::uint32_t>(std::min(found, list_.size()));
   for (std::int64_t r = 0; r < out_.size(); ++r) {
     const std::uint32_t* const sent = counts.data() + generations + r * sent_numbers;
-    AheadLetter& letter = out_.data()[r];
+    PrefetchedMessage& letter = out_.data()[r];
     letter.cells = sent[sent_cells] - letter.cells_before;
     letter.particles = sent[sent_particles], letter.pieces = sent[sent_pieces];
   }
 }
 
 template <class T>
-void AheadList::find_for_estimate(const CellMessages<T>& tree, const TopLeaves& top, int levels) {
+void PrefetchedList::find_for_estimate(const CellMessages<T>& tree, const TopLeaves& top, int levels) {
   const auto size = static_cast<std::uint32_t>(ranks_->size()), own = static_cast<std::uint32_t>(ranks_->rank());
   const std::int64_t first = std::int64_t{top.own} * (size - 1);
   Arena arena(device_);
@@ -211,14 +211,14 @@ void AheadList::find_for_estimate(const CellMessages<T>& tree, const TopLeaves& 
   cuda::launch("tree branches ahead", first, device_.stream(), [=, list = list_.data()] __device__(std::int64_t k) {
     const auto other = static_cast<std::uint32_t>(k / top.own), rank = other < own ? other : other + 1;
     const std::uint32_t cell = top.cell[top.first_own + static_cast<std::uint32_t>(k % top.own)];
-    list[k] = {rank, cell, AheadCell::of_top | cell, AheadCell::not_sent, 0};
+    list[k] = {rank, cell, PrefetchedCell::of_top | cell, PrefetchedCell::not_sent, 0};
   });
   search(tree.record, tree.link, levels, EstimateWants{top});
 }
 
 template <class T>
-void AheadList::find_for_walk(const CellMessages<T>& tree, const TopLeaves& top, int levels, const Opening& opening,
-                              const float* acceleration, double support) {
+void PrefetchedList::find_for_walk(const CellMessages<T>& tree, const TopLeaves& top, int levels,
+                                   const Opening& opening, const float* acceleration, double support) {
   gone_ = Gone::for_walk;
   begin(count_);
   with_order(opening.order, [&](auto order) {
@@ -229,11 +229,11 @@ void AheadList::find_for_walk(const CellMessages<T>& tree, const TopLeaves& top,
 
 /// Where the parts of messages are, one message after the other. Returns the bytes of all.
 template <class T>
-std::int64_t AheadList::place_parts(const CellMessages<T>& tree, SharedBuffer<AheadLetter>& letters) const {
+std::int64_t PrefetchedList::place_parts(const CellMessages<T>& tree, SharedBuffer<PrefetchedMessage>& letters) const {
   constexpr std::int64_t alignment = 256;
   std::int64_t next = 0;
   for (std::int64_t r = 0; r < letters.size(); ++r) {
-    AheadLetter& letter = letters.data()[r];
+    PrefetchedMessage& letter = letters.data()[r];
     letter.at = next;
     letter.cells_at = letter.at + letter.particles * static_cast<std::int64_t>(sizeof(PlacedMass<T>));
     letter.headers_at = letter.cells_at + letter.cells * tree.cell_bytes();
@@ -247,18 +247,18 @@ std::int64_t AheadList::place_parts(const CellMessages<T>& tree, SharedBuffer<Ah
 }
 
 template <class T>
-void AheadList::lay_out(const CellMessages<T>& tree, std::uint32_t cells, std::uint32_t particles) {
+void PrefetchedList::lay_out(const CellMessages<T>& tree, std::uint32_t cells, std::uint32_t particles) {
   const auto size = static_cast<std::size_t>(ranks_->size());
-  std::vector<std::uint32_t> told, heard(size * sent_numbers);
+  std::vector<std::uint32_t> exported, heard(size * sent_numbers);
   for (std::int64_t r = 0; r < out_.size(); ++r) {
-    const AheadLetter& letter = out_.data()[r];
-    told.insert(told.end(), {letter.cells, letter.particles, letter.pieces});
+    const PrefetchedMessage& letter = out_.data()[r];
+    exported.insert(exported.end(), {letter.cells, letter.particles, letter.pieces});
   }
-  const std::vector<std::size_t> of_each(size, sent_numbers * sizeof told[0]);
-  ranks_->all_to_all(told.data(), of_each, heard.data(), of_each);
+  const std::vector<std::size_t> of_each(size, sent_numbers * sizeof exported[0]);
+  ranks_->all_to_all(exported.data(), of_each, heard.data(), of_each);
   arriving_cells_ = arriving_particles_ = arriving_pieces_ = 0;
   for (std::size_t r = 0; r < size; ++r) {
-    AheadLetter& letter = in_.data()[r];
+    PrefetchedMessage& letter = in_.data()[r];
     letter.cells_before += letter.cells, letter.earlier = letter.to;
     const std::uint32_t* const sent = heard.data() + r * sent_numbers;
     letter.cells = sent[sent_cells], letter.particles = sent[sent_particles], letter.pieces = sent[sent_pieces];
@@ -269,24 +269,24 @@ void AheadList::lay_out(const CellMessages<T>& tree, std::uint32_t cells, std::u
   out_bytes_ = place_parts(tree, out_), in_bytes_ = place_parts(tree, in_);
 }
 
-std::vector<Communicator::Outgoing> AheadList::messages_out(const std::byte* room) const {
+std::vector<Communicator::Outgoing> PrefetchedList::messages_out(const std::byte* room) const {
   std::vector<Communicator::Outgoing> messages;
   for (std::int64_t r = 0; r < out_.size(); ++r)
-    if (const AheadLetter& letter = out_.data()[r]; letter.bytes > 0)
+    if (const PrefetchedMessage& letter = out_.data()[r]; letter.bytes > 0)
       messages.push_back({static_cast<int>(r), room + letter.at, static_cast<std::size_t>(letter.bytes)});
   return messages;
 }
 
-std::vector<Communicator::Incoming> AheadList::messages_in(std::byte* room) const {
+std::vector<Communicator::Incoming> PrefetchedList::messages_in(std::byte* room) const {
   std::vector<Communicator::Incoming> messages;
   for (std::int64_t r = 0; r < in_.size(); ++r)
-    if (const AheadLetter& letter = in_.data()[r]; letter.bytes > 0)
+    if (const PrefetchedMessage& letter = in_.data()[r]; letter.bytes > 0)
       messages.push_back({static_cast<int>(r), room + letter.at, static_cast<std::size_t>(letter.bytes)});
   return messages;
 }
 
 template <class T>
-void AheadList::pack(const CellMessages<T>& tree, std::byte* room) {
+void PrefetchedList::pack(const CellMessages<T>& tree, std::byte* room) {
   Arena(device_).room(pieces_out_, count_, count_ / 4);
   cuda::launch("tree branches ahead", count_, device_.stream(),
                MakePieces<T>{list_.data(), tree.link, out_.data(), tree.cell_bytes(), pieces_out_.data(), room});
@@ -294,7 +294,7 @@ void AheadList::pack(const CellMessages<T>& tree, std::byte* room) {
 }
 
 template <class T>
-void AheadList::unpack(const CellMessages<T>& tree, const std::byte* room) {
+void PrefetchedList::unpack(const CellMessages<T>& tree, const std::byte* room) {
   Arena(device_).room(pieces_in_, arriving_pieces_, arriving_pieces_ / 4);
   cuda::launch("tree branches ahead", arriving_pieces_, device_.stream(),
                ReadPieces<T>{in_.data(), static_cast<std::uint32_t>(ranks_->size()), tree.cell_bytes(),
@@ -302,15 +302,15 @@ void AheadList::unpack(const CellMessages<T>& tree, const std::byte* room) {
   tree.unpack(device_, pieces_in_.data(), arriving_pieces_, room);
 }
 
-#define PERGOLA_AHEAD_OF(T)                                                                                           \
-  template void AheadList::find_for_estimate(const CellMessages<T>&, const TopLeaves&, int);                          \
-  template void AheadList::find_for_walk(const CellMessages<T>&, const TopLeaves&, int, const Opening&, const float*, \
-                                         double);                                                                     \
-  template void AheadList::lay_out(const CellMessages<T>&, std::uint32_t, std::uint32_t);                             \
-  template void AheadList::pack(const CellMessages<T>&, std::byte*);                                                  \
-  template void AheadList::unpack(const CellMessages<T>&, const std::byte*);
-PERGOLA_AHEAD_OF(float)
-PERGOLA_AHEAD_OF(double)
-#undef PERGOLA_AHEAD_OF
+#define PERGOLA_PREFETCHED_OF(T)                                                                             \
+  template void PrefetchedList::find_for_estimate(const CellMessages<T>&, const TopLeaves&, int);            \
+  template void PrefetchedList::find_for_walk(const CellMessages<T>&, const TopLeaves&, int, const Opening&, \
+                                              const float*, double);                                         \
+  template void PrefetchedList::lay_out(const CellMessages<T>&, std::uint32_t, std::uint32_t);               \
+  template void PrefetchedList::pack(const CellMessages<T>&, std::byte*);                                    \
+  template void PrefetchedList::unpack(const CellMessages<T>&, const std::byte*);
+PERGOLA_PREFETCHED_OF(float)
+PERGOLA_PREFETCHED_OF(double)
+#undef PERGOLA_PREFETCHED_OF
 
 }  // namespace pergola::tree

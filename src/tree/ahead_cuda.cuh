@@ -20,7 +20,7 @@ struct TopLeaves {
 };
 
 /// An own cell that another rank has, or that is on its way there.
-struct AheadCell {
+struct PrefetchedCell {
   std::uint32_t rank, cell;  // which rank, and its number here
   std::uint32_t place;       // among the cells that went to the rank; of the top: its number, and `of_top`
   std::uint32_t below;       // the place of its first child, or particle; `not_sent`
@@ -29,7 +29,7 @@ struct AheadCell {
 };
 
 /// A message of such cells: particles, cells, a header for each piece, softening numbers.
-struct AheadLetter {
+struct PrefetchedMessage {
   std::int64_t at = 0, cells_at = 0, headers_at = 0, softening_at = 0, bytes = 0;  // from the beginning of all messages
   std::uint32_t cells = 0, particles = 0, pieces = 0, first_piece = 0;
   std::uint32_t cells_before = 0;                      // that went this way earlier
@@ -39,16 +39,16 @@ struct AheadLetter {
 /// What goes ahead to each rank, from a tree that was just built: first what the estimate of accelerations opens, by
 /// the distances of cells from the boxes of the rank's leaves of the top, which is all of it but for last bits; then
 /// what a walk is likely to open. All ranks make all calls but forget() and the const ones.
-class AheadList {
+class PrefetchedList {
  public:
-  AheadList(const Device& device, std::shared_ptr<Communicator> ranks);
+  PrefetchedList(const Device& device, std::shared_ptr<Communicator> ranks);
 
   /// Another tree: nothing has gone.
   void forget() { gone_ = Gone::nothing; }
   /// And its memory goes back to the device.
   void give_back_memory() {
     forget();
-    list_ = Buffer<AheadCell>(), pieces_out_ = Buffer<CellPiece>(), pieces_in_ = Buffer<CellPiece>();
+    list_ = Buffer<PrefetchedCell>(), pieces_out_ = Buffer<CellPiece>(), pieces_in_ = Buffer<CellPiece>();
   }
   /// Whether what the estimate opens has gone, and nothing for a walk.
   bool may_go_on() const { return gone_ == Gone::for_estimate; }
@@ -80,16 +80,16 @@ class AheadList {
   template <class Wants>
   void search(const CellRecord* record, const CellLink* link, int levels, const Wants& wants);
   template <class T>
-  std::int64_t place_parts(const CellMessages<T>& tree, SharedBuffer<AheadLetter>& letters) const;
+  std::int64_t place_parts(const CellMessages<T>& tree, SharedBuffer<PrefetchedMessage>& letters) const;
 
   Device device_;
   std::shared_ptr<Communicator> ranks_;
   Gone gone_ = Gone::nothing;
-  Buffer<AheadCell> list_;
-  std::int64_t wished_ = 0;             // room that the list should have had
-  std::uint32_t count_ = 0;             // of the list
-  Buffer<std::uint32_t> counts_;        // of the generations of a search; of each rank: cells, particles, pieces
-  SharedBuffer<AheadLetter> out_, in_;  // by rank
+  Buffer<PrefetchedCell> list_;
+  std::int64_t wished_ = 0;                   // room that the list should have had
+  std::uint32_t count_ = 0;                   // of the list
+  Buffer<std::uint32_t> counts_;              // of the generations of a search; of each rank: cells, particles, pieces
+  SharedBuffer<PrefetchedMessage> out_, in_;  // by rank
   Buffer<CellPiece> pieces_out_, pieces_in_;
   std::int64_t out_bytes_ = 0, in_bytes_ = 0;
   std::uint32_t arriving_cells_ = 0, arriving_particles_ = 0, arriving_pieces_ = 0;

@@ -4,7 +4,7 @@
 namespace pergola::tree {
 
 /// Ids that particles bring along to a tree, on GPUs.
-struct BroughtIds {
+struct ReceivedIds {
   bool any = false;               // the same on all ranks, as are_places
   std::uint64_t* room = nullptr;  // for those that arrive, and half as much behind them
   /// Places in the input, in four bytes, stand for ids: by particle that is kept.

@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(message_warps * 32)
   }
 }
 
-/// When all cells are there, for a piece may have children of one that another piece has brought.
+/// When all cells are there, for a piece may have children of one that another piece has received.
 template <class T>
 struct Attach {
   CellMessages<T> tree;
@@ -96,12 +96,12 @@ unsigned blocks_for(std::int64_t pieces) { return static_cast<unsigned>((pieces 
 }  // namespace
 
 template <class T>
-CellLetters CellMessages<T>::lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const {
+CellBuffers CellMessages<T>::lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const {
   constexpr std::int64_t alignment = 256;
   constexpr auto particle_bytes = static_cast<std::int64_t>(sizeof(PlacedMass<T>)),
                  softening_bytes = static_cast<std::int64_t>(sizeof(T));
   const std::int64_t cell_bytes = this->cell_bytes();
-  CellLetters letters;
+  CellBuffers letters;
   std::size_t begin = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
     std::size_t end = begin;

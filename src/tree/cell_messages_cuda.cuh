@@ -18,7 +18,7 @@ struct CellPiece {
 };
 
 /// Messages of pieces, one for each rank: particles, then cells, then softening numbers.
-struct CellLetters {
+struct CellBuffers {
   std::vector<std::int64_t> at, bytes;  // by rank
   std::int64_t cells = 0, particles = 0, all_bytes = 0;
 };
@@ -37,8 +37,8 @@ struct CellMessages {
   static constexpr std::int64_t record_chunks = sizeof(CellRecord) / 16;
   std::int64_t cell_bytes() const { return 16 * (record_chunks + row_chunks); }
 
-  /// Where pieces stand in the messages, which they are told; pieces are in the order of ranks.
-  CellLetters lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const;
+  /// Where pieces stand in the messages, which they are exported; pieces are in the order of ranks.
+  CellBuffers lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const;
   /// `pieces` in memory that the device reaches. Do not wait.
   void pack(const Device& device, const CellPiece* pieces, std::int64_t count, std::byte* room) const;
   /// Cells get their children or particles, also cells that come with other pieces.

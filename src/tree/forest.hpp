@@ -14,7 +14,7 @@ namespace pergola::tree {
 /// order of keys. The walk for a root begins with the roots around it, so that neither cells nor forces depend on
 /// particles farther away. Lengths are in the tree's units.
 struct Forest {
-  static constexpr int finest_plots = 7;
+  static constexpr int finest_root_blocks = 7;
 
   int level = 0;                 // of the roots; 0: the cube is the only one
   Vec3<double> period{0, 0, 0};  // of the box
@@ -24,10 +24,10 @@ struct Forest {
   std::int64_t places() const { return std::int64_t{1} << 3 * level; }
   /// Ranks have whole plots of the level, or of a coarser one where there are many roots: what they tell each other of
   /// plots, and keep of those of all ranks, does not grow with these.
-  int plot_level() const { return std::min(level, finest_plots); }
-  std::int64_t plots() const { return std::int64_t{1} << 3 * plot_level(); }
+  int root_block_level() const { return std::min(level, finest_root_blocks); }
+  std::int64_t root_blocks() const { return std::int64_t{1} << 3 * root_block_level(); }
   /// Of a root: its place, shifted right by this.
-  int plot_shift() const { return 3 * (level - plot_level()); }
+  int root_block_shift() const { return 3 * (level - root_block_level()); }
   /// Of a root.
   double side() const { return std::ldexp(1.0, -level); }
   /// Roots whose cubes are nearer than this to each other are neighbours: in a cube those next to each other.

@@ -20,12 +20,12 @@ namespace {
 constexpr std::uint32_t no_rank = 0xffffffffu;
 
 /// The ranks that a particle at a place visits, each once.
-struct GuestRanks {
+struct GhostRanks {
   int level;
-  int plot_shift;
+  int root_block_shift;
   const RootsAlong* along;
   const std::uint32_t* owner;  // by plot
-  __device__ std::uint32_t of(std::uint32_t place) const { return owner[place >> plot_shift]; }
+  __device__ std::uint32_t of(std::uint32_t place) const { return owner[place >> root_block_shift]; }
   template <class Use>
   __device__ void each(std::uint32_t place, const Use& use) const {
     const PlacesAround around(level, along, place);
@@ -58,7 +58,7 @@ ForestDomains<Real>::ForestDomains(const std::shared_ptr<DeviceMessages>& messag
       ranks_(std::move(ranks)),
       scratch_(std::move(scratch)),
       own_(messages),
-      guests_(messages),
+      ghosts_(messages),
       masses_(device_, ranks_),
       workers_(device_, ranks_->rank()) {}
 
@@ -82,22 +82,23 @@ std::int64_t ForestDomains<Real>::scratch_bytes(std::int64_t n) const {
 
 /// A rank's roots as a cuboid: each second cut is along the next axis. Beyond its sides come the roots around.
 template <class Real>
-std::int64_t ForestDomains<Real>::guests_of(std::int64_t n, const Forest& forest) const {
+std::int64_t ForestDomains<Real>::ghosts_of(std::int64_t n, const Forest& forest) const {
   const double along = std::ldexp(1.0, forest.level);
-  double sides[3] = {along, along, along}, own = 1, with_guests = 1;
+  double sides[3] = {along, along, along}, own = 1, with_ghosts = 1;
   int axis = 0;
   for (double left = ranks_->size(); left > 1; left /= 2) sides[axis++ % 3] /= std::min(left, 2.0);
-  for (const double side : sides) own *= side, with_guests *= std::min(along, side + 2);
-  return static_cast<std::int64_t>((with_guests / own - 1) * static_cast<double>(n));
+  for (const double side : sides) own *= side, with_ghosts *= std::min(along, side + 2);
+  return static_cast<std::int64_t>((with_ghosts / own - 1) * static_cast<double>(n));
 }
 
 template <class Real>
 std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& forest, bool with_species) const {
-  const std::int64_t guests = guests_of(n, forest), places = forest.places();
+  const std::int64_t ghosts = ghosts_of(n, forest), places = forest.places();
   Arena count;
-  count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + guests, with_species).bytes));
-  count.room(counts_, forest.plots()), count.room(owner_, forest.plots()), count.room(visit_begin_, places + 1);
-  return count.bytes() + own_.own_bytes(n) + guests_.own_bytes(guests);
+  count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + ghosts, with_species).bytes));
+  count.room(counts_, forest.root_blocks()), count.room(owner_, forest.root_blocks()),
+      count.room(visit_begin_, places + 1);
+  return count.bytes() + own_.own_bytes(n) + ghosts_.own_bytes(ghosts);
 }
 
 /// From what is in each plot on this rank, particles or work, to the ranks that have them: stretches of about as much.
@@ -107,10 +108,10 @@ std::vector<std::uint32_t> ForestDomains<Real>::owners(std::vector<std::int64_t>
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), size = ranks_->size();
   std::vector<std::uint32_t> owner(counts.size(), no_rank);
   std::int64_t before = 0;
-  for (std::size_t plot = 0; plot < counts.size(); ++plot) {
-    const std::int64_t middle = before + counts[plot] / 2;
-    if (counts[plot] > 0) owner[plot] = static_cast<std::uint32_t>(middle * size / total);
-    before += counts[plot];
+  for (std::size_t root_block = 0; root_block < counts.size(); ++root_block) {
+    const std::int64_t middle = before + counts[root_block] / 2;
+    if (counts[root_block] > 0) owner[root_block] = static_cast<std::uint32_t>(middle * size / total);
+    before += counts[root_block];
   }
   return owner;
 }
@@ -122,25 +123,25 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   Arena arena(device_);
   const Cut cut(*this, scratch_(scratch_bytes(kept.count)), kept.count);
   equal_mass_ = masses_.of(kept.mass, kept.count);
-  arena.room(counts_, forest.plots());
+  arena.room(counts_, forest.root_blocks());
   counts_.zero();
-  const int shift = 3 * (key_levels - forest.level), plot_shift = forest.plot_shift();
+  const int shift = 3 * (key_levels - forest.level), root_block_shift = forest.root_block_shift();
   cuda::launch("particles by root", kept.count, device_.stream(),
                [=, place_of = cut.place_of, counts = counts_.data()] __device__(std::int64_t i) {
                  const auto place = static_cast<std::uint32_t>(upper_key(unit_position(kept, frame, i)) >> shift);
                  place_of[i] = place;
-                 count_at(place >> plot_shift, counts);
+                 count_at(place >> root_block_shift, counts);
                });
-  std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.plots()));
+  std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.root_blocks()));
   device_.memory().to_host(here.data(), counts_.data(), here.size() * sizeof here[0]);
-  std::vector<std::int64_t> of_plot(here.begin(), here.end());
-  std::int64_t unknown = work.by_plot.size() != of_plot.size() ? 1 : 0;
+  std::vector<std::int64_t> of_root_block(here.begin(), here.end());
+  std::int64_t unknown = work.by_root_block.size() != of_root_block.size() ? 1 : 0;
   ranks_->all_reduce(&unknown, 1, Reduction::maximum);
-  for (std::size_t p = 0; !unknown && p < of_plot.size(); ++p)
-    of_plot[p] = of_plot[p] * work.times * work_of_particle + work.by_plot[p];
-  set(owner_, owners(std::move(of_plot)));
+  for (std::size_t p = 0; !unknown && p < of_root_block.size(); ++p)
+    of_root_block[p] = of_root_block[p] * work.times * work_of_particle + work.by_root_block[p];
+  set(owner_, owners(std::move(of_root_block)));
   plan_own(cut, kept.count, forest);
-  plan_guests(cut.place_of, forest);
+  plan_ghosts(cut.place_of, forest);
 }
 
 /// With the places of kept particles and the owners of plots.
@@ -149,11 +150,12 @@ void ForestDomains<Real>::plan_own(const Cut& cut, std::int64_t kept, const Fore
   kept_ = kept;
   workers_.forget();
   const auto list = own_.listing(kept, cut.work);
-  cuda::launch(
-      "own particles", kept, device_.stream(),
-      [=, plot_shift = forest.plot_shift(), place_of = cut.place_of, owner = owner_.data()] __device__(std::int64_t i) {
-        list.rank[i] = owner[place_of[i] >> plot_shift], list.particle[i] = static_cast<std::uint32_t>(i);
-      });
+  cuda::launch("own particles", kept, device_.stream(),
+               [=, root_block_shift = forest.root_block_shift(), place_of = cut.place_of,
+                owner = owner_.data()] __device__(std::int64_t i) {
+                 list.rank[i] = owner[place_of[i] >> root_block_shift],
+                 list.particle[i] = static_cast<std::uint32_t>(i);
+               });
   own_.plan(kept, cut.work);
 }
 
@@ -162,7 +164,7 @@ template <class Real>
 void ForestDomains<Real>::find_visits(const Forest& forest) {
   set(along_, roots_along(forest));
   const std::int64_t places = forest.places();
-  const GuestRanks ranks{forest.level, forest.plot_shift(), along_.data(), owner_.data()};
+  const GhostRanks ranks{forest.level, forest.root_block_shift(), along_.data(), owner_.data()};
   Arena arena(device_);
   arena.room(visit_begin_, places + 1);
   std::uint32_t* const begin = visit_begin_.data();
@@ -198,30 +200,30 @@ std::uint32_t ForestDomains<Real>::sum_before(std::uint32_t* numbers, std::int64
 
 /// Guests come from the ranks that work on them: who keeps them does not matter.
 template <class Real>
-void ForestDomains<Real>::plan_guests(const std::uint32_t* place_of, const Forest& forest) {
+void ForestDomains<Real>::plan_ghosts(const std::uint32_t* place_of, const Forest& forest) {
   const std::int64_t own = this->own();
   Arena(device_).room(memory_, Own(nullptr, own).bytes);
   const Own at(memory_.data(), own);
   own_.template there<std::uint32_t, 1>({place_of}, {at.place});
   find_visits(forest);
   cuda::launch("guests", own + 1, device_.stream(), [=, visits = visit_begin_.data()] __device__(std::int64_t i) {
-    at.guest_begin[i] = i < own ? visits[at.place[i] + 1] - visits[at.place[i]] : 0;
+    at.ghost_begin[i] = i < own ? visits[at.place[i] + 1] - visits[at.place[i]] : 0;
   });
-  const std::uint32_t guests = sum_before(at.guest_begin, own + 1);
-  std::byte* const work = scratch_(guests_.work_bytes(guests));
-  const auto list = guests_.listing(guests, work);
+  const std::uint32_t ghosts = sum_before(at.ghost_begin, own + 1);
+  std::byte* const work = scratch_(ghosts_.work_bytes(ghosts));
+  const auto list = ghosts_.listing(ghosts, work);
   cuda::launch("guests", own, device_.stream(),
                [=, visits = visit_begin_.data(), rank = visits_.data()] __device__(std::int64_t i) {
                  std::uint32_t visit = visits[at.place[i]];
-                 for (std::uint32_t k = at.guest_begin[i]; k < at.guest_begin[i + 1]; ++k, ++visit)
+                 for (std::uint32_t k = at.ghost_begin[i]; k < at.ghost_begin[i + 1]; ++k, ++visit)
                    list.rank[k] = rank[visit], list.particle[k] = static_cast<std::uint32_t>(i);
                });
-  guests_.plan(guests, work);
+  ghosts_.plan(ghosts, work);
 }
 
 template <class Real>
 void ForestDomains<Real>::keep_here(const std::uint32_t* places) {
-  guests_.renumber(places);
+  ghosts_.renumber(places);
   kept_ = own_.arriving();
   own_.plan_to_stay(kept_);
   workers_.forget();
@@ -235,7 +237,7 @@ void ForestDomains<Real>::keep_elsewhere(const DeviceRouting& home, const std::u
 }
 
 template <class Real>
-Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids) {
+Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids) {
   device_.make_current();
   const std::int64_t own = this->own(), all = count();
   const std::int64_t bytes = Arrived(nullptr, all, with_species).bytes;
@@ -243,25 +245,25 @@ Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_spec
   const Arrived to(memory_.data(), all, with_species);
   const auto [x, y, z, mass] = to.real;
   own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
-  guests_.template there<Real, 3>({x, y, z}, {x + own, y + own, z + own});
+  ghosts_.template there<Real, 3>({x, y, z}, {x + own, y + own, z + own});
   if (equal_mass_) {
     fill_cuda(device_, *equal_mass_, all, mass);
   } else {
     own_.template there<Real, 1>({kept.mass}, {mass});
-    guests_.template there<Real, 1>({mass}, {mass + own});
+    ghosts_.template there<Real, 1>({mass}, {mass + own});
   }
   if (with_species) {
     own_.template there<std::uint8_t, 1>({kept.species}, {to.species});
-    guests_.template there<std::uint8_t, 1>({to.species}, {to.species + own});
+    ghosts_.template there<std::uint8_t, 1>({to.species}, {to.species + own});
   }
   if (ids.any && ids.are_places) {
     std::uint32_t* const places = ids.places_room(all);
     own_.template there<std::uint32_t, 1>({ids.places}, {places});
-    guests_.template there<std::uint32_t, 1>({places}, {places + own});
+    ghosts_.template there<std::uint32_t, 1>({places}, {places + own});
     widen_places_cuda(device_, places, all, ids.room);
   } else if (ids.any) {
     own_.template there<std::uint64_t, 1>({kept.id}, {ids.room});
-    guests_.template there<std::uint64_t, 1>({ids.room}, {ids.room + own});
+    ghosts_.template there<std::uint64_t, 1>({ids.room}, {ids.room + own});
   }
   return {all, x, y, z, mass, with_species ? to.species : nullptr, ids.any ? ids.room : nullptr, kept.box};
 }
@@ -285,11 +287,11 @@ SavedTree ForestDomains<Real>::cut(SavedPieces& saved, const Forest& forest) {
     device_.memory().from_host(cut.place_of, shared.place_of().data(),
                                static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
   plan_own(cut, kept, forest);
-  plan_guests(cut.place_of, forest);
+  plan_ghosts(cut.place_of, forest);
   const Buffer<std::uint32_t> in_tree(device_, shared.in_tree());
   Buffer<std::uint32_t> arrived(device_, count());
   own_.template there<std::uint32_t, 1>({in_tree.data()}, {arrived.data()});
-  guests_.template there<std::uint32_t, 1>({arrived.data()}, {arrived.data() + own()});
+  ghosts_.template there<std::uint32_t, 1>({arrived.data()}, {arrived.data() + own()});
   return shared.part(owner, arrived.to_host());
 }
 

@@ -34,7 +34,7 @@ class ForestDomains {
   /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the plots of roots,
   /// and how often a particle took part; of other plots than those of the forest: it is not known.
   struct CountedWork {
-    std::vector<std::int64_t> by_plot;
+    std::vector<std::int64_t> by_root_block;
     std::int64_t times = 1;
   };
   void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest, const CountedWork& work = {});
@@ -45,10 +45,10 @@ class ForestDomains {
   std::int64_t kept() const { return kept_; }
   /// Particles that this rank works on; with ghosts.
   std::int64_t own() const { return own_.arriving(); }
-  std::int64_t count() const { return own_.arriving() + guests_.arriving(); }
+  std::int64_t count() const { return own_.arriving() + ghosts_.arriving(); }
   /// Brings particles, own ones first, with the masses that they had when domains were cut, if these were equal. They
   /// lie here until the next time, or until their memory is taken.
-  Points<Real> bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids);
+  Points<Real> bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids);
   /// That memory, where nobody needs them any more: of at least so many bytes, or as arrays for a value of each.
   std::byte* memory(std::int64_t bytes) {
     Arena(device_).room(memory_, bytes);
@@ -71,7 +71,7 @@ class ForestDomains {
   void keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places);
 
   /// Guests of a rank, where each keeps n particles that are spread evenly.
-  std::int64_t guests_of(std::int64_t n, const Forest& forest) const;
+  std::int64_t ghosts_of(std::int64_t n, const Forest& forest) const;
   /// Of the device's memory, where n particles are kept on each rank, messages apart, and of scratch(); besides, where
   /// workers() are asked for.
   std::int64_t workers_bytes(std::int64_t n) const { return workers_.kept_bytes(n); }
@@ -83,16 +83,16 @@ class ForestDomains {
   struct Cut;
   /// Before they arrive, in the same memory: by own particle.
   struct Own {
-    std::uint32_t *place, *guest_begin;
+    std::uint32_t *place, *ghost_begin;
     std::int64_t bytes;
     Own(std::byte* memory, std::int64_t n) {
       MemoryParts parts(memory);
-      place = parts.take<std::uint32_t>(n), guest_begin = parts.take<std::uint32_t>(n + 1);
+      place = parts.take<std::uint32_t>(n), ghost_begin = parts.take<std::uint32_t>(n + 1);
       bytes = parts.used();
     }
   };
   void plan_own(const Cut& cut, std::int64_t kept, const Forest& forest);
-  void plan_guests(const std::uint32_t* place_of, const Forest& forest);
+  void plan_ghosts(const std::uint32_t* place_of, const Forest& forest);
   void find_visits(const Forest& forest);
 
  private:
@@ -118,7 +118,7 @@ class ForestDomains {
   Device device_;
   std::shared_ptr<Communicator> ranks_;
   LentMemory scratch_;
-  DeviceRouting own_, guests_;
+  DeviceRouting own_, ghosts_;
   std::int64_t kept_ = 0;
   CommonValue<Real> masses_;
   std::optional<Real> equal_mass_;  // of all particles

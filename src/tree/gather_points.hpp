@@ -47,13 +47,13 @@ struct PointGatherer {
  private:
   static constexpr std::int64_t chunk = 8192;
   /// Points lie anywhere in memory: each is prefetched this number of points before it is used.
-  static constexpr std::int64_t ahead = 16;
+  static constexpr std::int64_t prefetched = 16;
 
   template <class V, class Of>
   void each(const V* from, const Of& of, double* to) const {
     parallel_chunks(threads, points.count, chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) {
-        if (from && k + ahead < end) __builtin_prefetch(from + order[k + ahead]);
+        if (from && k + prefetched < end) __builtin_prefetch(from + order[k + prefetched]);
         to[k] = of(order[k]);
       }
     });

@@ -79,7 +79,7 @@ class OctreeCuda {
   void renumber(const std::uint32_t* to, std::int64_t count);
   /// Of a forest that ranks share: adds the work of cells, but for those of ghosts, to that of the plots of their
   /// roots.
-  void add_work(const std::uint32_t* work, unsigned long long* by_plot);
+  void add_work(const std::uint32_t* work, unsigned long long* by_root_block);
   /// As OctreeCpu.
   void put_aside();
   void take_up();
@@ -107,7 +107,7 @@ class OctreeCuda {
   std::uint32_t cells() const { return level_begin_[level_count_] + fetched_cells_; }
   std::uint32_t roots_count() const { return level_begin_[1]; }
   RootsView roots() const;
-  std::int64_t plots() const { return forest_.plots(); }
+  std::int64_t root_blocks() const { return forest_.root_blocks(); }
   const std::uint32_t* order() const { return place_.data(); }
   std::int64_t count() const { return count_; }
   /// Memory for others between two builds: keys lie in it while the tree is built.
@@ -156,7 +156,7 @@ class OctreeCuda {
   void know_spread();
   /// What a rank tells of the tree whose first `own` points are its own, in tree/forest_share_cuda.cu; places: empty:
   /// as they stand.
-  ToldTree told(std::int64_t own, const std::vector<std::uint32_t>& places);
+  ExportedTree exported(std::int64_t own, const std::vector<std::uint32_t>& places);
   void take(const SavedTree& saved, bool periodic);
 
  protected:

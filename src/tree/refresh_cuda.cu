@@ -139,7 +139,7 @@ void OctreeCuda<T>::save(StateBlocks& blocks) {
   device_.make_current();
   if (count_ > 0) know_spread();
   StateSource all;
-  save_in_shares(*serial_communicator(), told(count_, {}), tree_kind("cuda", periodic_), all);
+  save_in_shares(*serial_communicator(), exported(count_, {}), tree_kind("cuda", periodic_), all);
   StateBlocks found = all.blocks();
   for (auto& [name, bytes] : found.blocks()) blocks.blocks()[name] = std::move(bytes);
 }

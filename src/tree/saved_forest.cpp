@@ -28,14 +28,14 @@ bool is_around(const Forest& forest, const std::vector<RootsAlong>& along, const
   for (std::uint32_t i = 0; i < x.count; ++i)
     for (std::uint32_t j = 0; j < y.count; ++j)
       for (std::uint32_t k = 0; k < z.count; ++k)
-        if (owner[interleave(x.index[i], y.index[j], z.index[k]) >> forest.plot_shift()] == rank) return true;
+        if (owner[interleave(x.index[i], y.index[j], z.index[k]) >> forest.root_block_shift()] == rank) return true;
   return false;
 }
 
 }  // namespace
 
 SavedForest::SavedForest(Communicator& ranks, int threads, SavedPieces& saved, const Forest& forest)
-    : ranks_(ranks), saved_(saved), forest_(forest), counts_(static_cast<std::size_t>(forest.plots())) {
+    : ranks_(ranks), saved_(saved), forest_(forest), counts_(static_cast<std::size_t>(forest.root_blocks())) {
   const Shares shares{saved_.roots(), ranks_.size()};
   on_all(ranks_, [&] {
     const std::int64_t end = shares.first(ranks_.rank() + 1);
@@ -43,7 +43,8 @@ SavedForest::SavedForest(Communicator& ranks, int threads, SavedPieces& saved, c
       const std::int64_t n = std::min(piece, end - r);
       const auto roots = saved_.roots(r, n);
       const auto places = saved_.root_places(r, n);
-      for (std::size_t k = 0; k < roots.size(); ++k) counts_[places[k] >> forest_.plot_shift()] += roots[k].link.count;
+      for (std::size_t k = 0; k < roots.size(); ++k)
+        counts_[places[k] >> forest_.root_block_shift()] += roots[k].link.count;
     }
   });
   std::vector<std::uint32_t> places;
@@ -101,7 +102,7 @@ SavedTree SavedForest::part(const std::vector<std::uint32_t>& owner, const std::
   part.order.resize(arrived.size());
   std::int64_t copied = 0;
   on_all(ranks_, [&] {
-    const auto is_own = [&](std::uint32_t place) { return owner[place >> forest_.plot_shift()] == rank; };
+    const auto is_own = [&](std::uint32_t place) { return owner[place >> forest_.root_block_shift()] == rank; };
     std::vector<std::uint32_t> places, roots, from;
     const auto taken = taken_roots(
         [&](std::uint32_t place) {

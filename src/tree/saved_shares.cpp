@@ -56,13 +56,14 @@ void put_field(StateSource& to, const char* name, const std::vector<SharedCell>&
 
 /// On each level the cells of the ranks, sorted, follow one another in the order of ranks, and so do their children on
 /// the next one.
-void put_cells(Communicator& ranks, ToldTree told, std::uint32_t first, StateSource& to) {
+void put_cells(Communicator& ranks, ExportedTree exported, std::uint32_t first, StateSource& to) {
   const auto size = static_cast<std::size_t>(ranks.size()), rank = static_cast<std::size_t>(ranks.rank());
-  std::int64_t most = told.cells.empty() ? 0 : told.cells.back().level + 1;
+  std::int64_t most = exported.cells.empty() ? 0 : exported.cells.back().level + 1;
   ranks.all_reduce(&most, 1, Reduction::maximum);
   const auto levels = static_cast<std::size_t>(most);
   std::vector<std::int64_t> own_counts(2 * levels);  // by level: cells, and their children
-  for (const ToldCell& cell : told.cells) ++own_counts[2 * cell.level], own_counts[2 * cell.level + 1] += cell.children;
+  for (const ExportedCell& cell : exported.cells)
+    ++own_counts[2 * cell.level], own_counts[2 * cell.level + 1] += cell.children;
   const auto counts =
       gather_on_all(ranks, {static_cast<std::int64_t>(2 * levels * size), ranks.size()}, own_counts.data());
   const auto turns = [&](std::size_t number, std::int64_t begin) {
@@ -82,7 +83,7 @@ void put_cells(Communicator& ranks, ToldTree told, std::uint32_t first, StateSou
   std::vector<SharedCell> share;
   std::vector<std::uint32_t> parent_share, parents(static_cast<std::size_t>(runs[0][rank].count));
   std::iota(parents.begin(), parents.end(), static_cast<std::uint32_t>(runs[0][rank].first));  // roots have themselves
-  auto cell = told.cells.begin();
+  auto cell = exported.cells.begin();
   for (std::size_t level = 0; level < levels; ++level) {
     const auto below = turns(2 * level + 1, level_begin[level + 1]);
     auto child = static_cast<std::uint32_t>(below[rank].first);
@@ -105,52 +106,52 @@ void put_cells(Communicator& ranks, ToldTree told, std::uint32_t first, StateSou
     parent_share.insert(parent_share.end(), of_arrived.begin(), of_arrived.end());
     parents = std::move(parents_below);
   }
-  told.cells = {};
+  exported.cells = {};
   to.put_value("tree.cells", total);
   put_field<CellLink>(to, "tree.link", share, total, [](const SharedCell& of) { return of.link; });
   to.put_share("tree.parent", std::move(parent_share), total);
   to.put_value("tree.levels", std::ssize(level_begin));
   to.put("tree.level_begin", std::move(level_begin));
-  to.put_value("tree.accelerations", told.accelerations ? total : 0);
-  if (told.accelerations)
+  to.put_value("tree.accelerations", exported.accelerations ? total : 0);
+  if (exported.accelerations)
     put_field<double>(to, "tree.acceleration", share, total, [](const SharedCell& of) { return of.acceleration; });
   else
     to.put("tree.acceleration", std::vector<double>{});
-  if (told.centres)
+  if (exported.centres)
     put_field<Vec3<double>>(to, "tree.centre", share, total, [](const SharedCell& of) { return of.centre; });
 }
 
 }  // namespace
 
-void save_in_shares(Communicator& ranks, ToldTree told, const std::string& kind, StateSource& to) {
-  const std::int64_t total = put_numbers(ranks, "tree.order", told.order, to);
+void save_in_shares(Communicator& ranks, ExportedTree exported, const std::string& kind, StateSource& to) {
+  const std::int64_t total = put_numbers(ranks, "tree.order", exported.order, to);
   if (total == 0) {
     StateBlocks none;
     SavedTree saved;
-    saved.frame = told.frame, saved.spread = told.spread;
+    saved.frame = exported.frame, saved.spread = exported.spread;
     saved.save(none, kind);
     return to.put_blocks(std::move(none));
   }
-  const auto own = in_turn(ranks, std::ssize(told.order))[static_cast<std::size_t>(ranks.rank())];
-  std::int64_t accelerations = told.accelerations ? 1 : 0;  // a rank without cells need not know of them
+  const auto own = in_turn(ranks, std::ssize(exported.order))[static_cast<std::size_t>(ranks.rank())];
+  std::int64_t accelerations = exported.accelerations ? 1 : 0;  // a rank without cells need not know of them
   ranks.all_reduce(&accelerations, 1, Reduction::maximum);
-  told.accelerations = accelerations == 1;
-  told.order = {};
+  exported.accelerations = accelerations == 1;
+  exported.order = {};
   to.put("tree.kind", std::vector<char>(kind.begin(), kind.end()));
-  to.put_value("tree.frame", told.frame);
-  to.put_value("tree.spread", told.spread);
-  if (told.root_level > 0) {
-    to.put_value("tree.root_level", std::int64_t{told.root_level});
-    to.put_value("tree.roots", put_numbers(ranks, "tree.root", told.root, to));
+  to.put_value("tree.frame", exported.frame);
+  to.put_value("tree.spread", exported.spread);
+  if (exported.root_level > 0) {
+    to.put_value("tree.root_level", std::int64_t{exported.root_level});
+    to.put_value("tree.roots", put_numbers(ranks, "tree.root", exported.root, to));
   }
-  std::sort(told.cells.begin(), told.cells.end(), [](const ToldCell& a, const ToldCell& b) {
+  std::sort(exported.cells.begin(), exported.cells.end(), [](const ExportedCell& a, const ExportedCell& b) {
     return a.level != b.level ? a.level < b.level : a.first < b.first;
   });
-  put_cells(ranks, std::move(told), static_cast<std::uint32_t>(own.first), to);
+  put_cells(ranks, std::move(exported), static_cast<std::uint32_t>(own.first), to);
 }
 
-std::vector<ToldCell> told_cells(int rank, const DomainCells& of,
-                                 const std::function<void(std::uint32_t, ToldCell&)>& more) {
+std::vector<ExportedCell> exported_cells(int rank, const DomainCells& of,
+                                         const std::function<void(std::uint32_t, ExportedCell&)>& more) {
   std::vector<std::uint32_t> level(of.end), first(of.top);
   std::vector<int> teller(of.top);
   for (auto leaf = of.leaves.rbegin(); leaf != of.leaves.rend(); ++leaf)  // from the last one: the first one stays
@@ -158,15 +159,15 @@ std::vector<ToldCell> told_cells(int rank, const DomainCells& of,
       first[cell] = of.link[leaf->cell].first, teller[cell] = leaf->rank;
       if (cell == 0) break;
     }
-  std::vector<ToldCell> told;
+  std::vector<ExportedCell> exported;
   for (std::uint32_t cell = 0; cell < of.end; ++cell) {
     if (cell > 0) level[cell] = level[of.parent[cell]] + 1;
     if (cell < of.top && teller[cell] != rank) continue;
     const CellLink& link = of.link[cell];
-    told.push_back({level[cell], cell < of.top ? first[cell] : link.first, link.count, link.children});
-    more(cell, told.back());
+    exported.push_back({level[cell], cell < of.top ? first[cell] : link.first, link.count, link.children});
+    more(cell, exported.back());
   }
-  return told;
+  return exported;
 }
 
 }  // namespace pergola::tree

@@ -13,11 +13,11 @@
 namespace pergola::tree {
 
 template <class Real>
-SpreadBounds<Real>::SpreadBounds(const Device& device, std::shared_ptr<Communicator> ranks)
+DistributedBounds<Real>::DistributedBounds(const Device& device, std::shared_ptr<Communicator> ranks)
     : device_(device), ranks_(std::move(ranks)) {}
 
 template <class Real>
-typename SpreadBounds<Real>::Least SpreadBounds<Real>::find(const Points<Real>& kept) {
+typename DistributedBounds<Real>::Least DistributedBounds<Real>::find(const Points<Real>& kept) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr std::size_t values = std::size_t{bound_blocks} * bound_values;
   Arena(device_).room(mass_limbs_, ExactSum::limbs);
@@ -49,16 +49,16 @@ typename SpreadBounds<Real>::Least SpreadBounds<Real>::find(const Points<Real>& 
 }
 
 template <class Real>
-Frame SpreadBounds<Real>::frame(const Least& least, double mass) {
+Frame DistributedBounds<Real>::frame(const Least& least, double mass) {
   return frame_within({least[0], least[1], least[2]}, {-least[4], -least[5], -least[6]}, mass, {});
 }
 
 template <class Real>
-void SpreadBounds<Real>::own_mass(std::int64_t (&limbs)[ExactSum::limbs]) const {
+void DistributedBounds<Real>::own_mass(std::int64_t (&limbs)[ExactSum::limbs]) const {
   device_.memory().to_host(limbs, mass_limbs_.data(), sizeof limbs);
 }
 
-template class SpreadBounds<float>;
-template class SpreadBounds<double>;
+template class DistributedBounds<float>;
+template class DistributedBounds<double>;
 
 }  // namespace pergola::tree

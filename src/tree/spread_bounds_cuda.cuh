@@ -11,9 +11,9 @@
 namespace pergola::tree {
 
 template <class Real>
-class SpreadBounds {
+class DistributedBounds {
  public:
-  SpreadBounds(const Device& device, std::shared_ptr<Communicator> ranks);
+  DistributedBounds(const Device& device, std::shared_ptr<Communicator> ranks);
 
   /// The least and the largest of x, y, z and mass (these as the least of what they are below 0), of all ranks, which
   /// call this together. Throws Error(numerics) on all of them when a position is not finite.

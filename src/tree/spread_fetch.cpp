@@ -62,15 +62,15 @@ void search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening&
 }  // namespace
 
 template <class T>
-bool SpreadOctree<T>::Partners::know(const std::vector<std::size_t>& bytes) const {
+bool DistributedOctree<T>::Partners::know(const std::vector<std::size_t>& bytes) const {
   for (std::size_t r = 0; r < bytes.size(); ++r)
     if (bytes[r] > 0 && (r >= asked.size() || !asked[r])) return false;
   return true;
 }
 
 template <class T>
-void SpreadOctree<T>::Partners::meet(Communicator& ranks, const std::vector<std::size_t>& out,
-                                     std::vector<std::size_t>& in) {
+void DistributedOctree<T>::Partners::meet(Communicator& ranks, const std::vector<std::size_t>& out,
+                                          std::vector<std::size_t>& in) {
   const std::vector<std::size_t> one(out.size(), sizeof(std::size_t));
   ranks.all_to_all(out.data(), one, in.data(), one);
   asked.resize(out.size()), asking.resize(in.size());
@@ -81,8 +81,8 @@ void SpreadOctree<T>::Partners::meet(Communicator& ranks, const std::vector<std:
 }
 
 template <class T>
-void SpreadOctree<T>::Partners::tell(Communicator& ranks, const std::vector<std::size_t>& out,
-                                     std::vector<std::size_t>& in) const {
+void DistributedOctree<T>::Partners::tell(Communicator& ranks, const std::vector<std::size_t>& out,
+                                          std::vector<std::size_t>& in) const {
   std::vector<Communicator::Outgoing> to;
   std::vector<Communicator::Incoming> from;
   for (std::size_t r = 0; r < out.size(); ++r) {
@@ -94,7 +94,7 @@ void SpreadOctree<T>::Partners::tell(Communicator& ranks, const std::vector<std:
 
 /// Fetches the children or particles of all sources that are missing, each once. False: no rank misses any.
 template <class T>
-bool SpreadOctree<T>::fetch(const MissingCells& missing) {
+bool DistributedOctree<T>::fetch(const MissingCells& missing) {
   const auto size = static_cast<std::size_t>(ranks_->size());
   std::vector<std::uint64_t> by_rank;  // each source once
   std::vector<std::uint8_t> has_come(cells_.link.size());
@@ -127,10 +127,10 @@ bool SpreadOctree<T>::fetch(const MissingCells& missing) {
   std::vector<std::uint32_t> ask(questions);
   ranks_->all_to_all(asked.data(), ask_bytes, ask.data(), asked_bytes);
 
-  std::size_t told = 0, at = 0;
-  for (const std::uint32_t cell : ask) told += reply_bytes(cells_.link[cell]);
+  std::size_t exported = 0, at = 0;
+  for (const std::uint32_t cell : ask) exported += reply_bytes(cells_.link[cell]);
   std::vector<std::byte> reply, answer(answers);
-  reply.reserve(told);
+  reply.reserve(exported);
   for (std::size_t r = 0; r < size; ++r) {
     const std::size_t before = reply.size();
     for (std::size_t k = 0; k < asked_bytes[r] / sizeof(std::uint32_t); ++k) append_reply(ask[at++], reply);
@@ -148,8 +148,8 @@ bool SpreadOctree<T>::fetch(const MissingCells& missing) {
 /// all of them open it or none does, by what the cell's radius tells, and else by the cell's children.
 template <class T>
 template <class Space>
-void SpreadOctree<T>::look_for_estimate(const Space& space, std::uint32_t of, std::uint32_t from,
-                                        MissingCells& missing) const {
+void DistributedOctree<T>::look_for_estimate(const Space& space, std::uint32_t of, std::uint32_t from,
+                                             MissingCells& missing) const {
   constexpr double rounding = 1e-9, of_images = 1e-12;
   const CellLink& link = cells_.link[from];
   if (link.children == 0 || !foreign_[from]) return;
@@ -179,7 +179,7 @@ void SpreadOctree<T>::look_for_estimate(const Space& space, std::uint32_t of, st
 
 template <class T>
 template <class Space>
-void SpreadOctree<T>::fetch_for_estimate(const Space& space) {
+void DistributedOctree<T>::fetch_for_estimate(const Space& space) {
   const int threads = device_.threads();
   std::vector<std::uint32_t> targets;
   for (std::uint32_t cell = 0; cell < own_end_; ++cell)
@@ -201,13 +201,13 @@ void SpreadOctree<T>::fetch_for_estimate(const Space& space) {
 
 /// Whether it has no more than so many particles, and its parent has.
 template <class T>
-bool SpreadOctree<T>::is_highest(std::uint32_t cell, std::uint32_t capacity) const {
+bool DistributedOctree<T>::is_highest(std::uint32_t cell, std::uint32_t capacity) const {
   const auto& link = cells_.link;
   return link[cell].count <= capacity && (cell == 0 || link[cells_.parent[cell]].count > capacity);
 }
 
 template <class T>
-bool SpreadOctree<T>::is_group(std::uint32_t cell) const {
+bool DistributedOctree<T>::is_group(std::uint32_t cell) const {
   return is_highest(cell, estimate_capacity);
 }
 
@@ -215,7 +215,7 @@ bool SpreadOctree<T>::is_group(std::uint32_t cell) const {
 /// estimate the same.
 template <class T>
 template <class Space, class OfGroup>
-void SpreadOctree<T>::set_accelerations(const Space& space, const OfGroup& of_group) {
+void DistributedOctree<T>::set_accelerations(const Space& space, const OfGroup& of_group) {
   has_accelerations_ = true;
   if (total_ == 0) return;
   const auto& link = cells_.link;
@@ -257,7 +257,7 @@ void SpreadOctree<T>::set_accelerations(const Space& space, const OfGroup& of_gr
 }
 
 template <class T>
-void SpreadOctree<T>::estimate_accelerations() {
+void DistributedOctree<T>::estimate_accelerations() {
   set_accelerations(OpenSpace(),
                     [&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
 }
@@ -267,7 +267,7 @@ void SpreadOctree<T>::estimate_accelerations() {
 /// rank has few particles.
 template <class T>
 template <class Real>
-std::vector<Vec3<double>> SpreadOctree<T>::sums_in_top(const std::array<const Real*, 3>& rest) const {
+std::vector<Vec3<double>> DistributedOctree<T>::sums_in_top(const std::array<const Real*, 3>& rest) const {
   std::vector<Vec3<double>> rows, sums(top_cells_);
   std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
   const auto each = [&](const auto& body) {
@@ -295,8 +295,8 @@ std::vector<Vec3<double>> SpreadOctree<T>::sums_in_top(const std::array<const Re
 
 template <class T>
 template <class Real>
-void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3],
-                                             double unit) {
+void DistributedOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3],
+                                                  double unit) {
   if (total_ == 0) return;
   const std::array<const Real*, 3> here{room<Real>(0), room<Real>(1), room<Real>(2)};
   send_there<Real>({rest[0], rest[1], rest[2]}, {room<Real>(0), room<Real>(1), room<Real>(2)});
@@ -319,7 +319,7 @@ void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, c
 /// that a target misses at once, so that these stand together.
 template <class T>
 template <class Space>
-void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const ActiveSet& active) {
+void DistributedOctree<T>::fetch_in(const Space& space, const Opening& opening, const ActiveSet& active) {
   if (total_ == 0) return;
   ++walks_;
   const int threads = device_.threads();
@@ -356,25 +356,26 @@ void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const
 }
 
 template <class T>
-void SpreadOctree<T>::fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active) {
+void DistributedOctree<T>::fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active) {
   fetch_in(space, opening, active);
 }
 template <class T>
-void SpreadOctree<T>::fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening, const ActiveSet& active) {
+void DistributedOctree<T>::fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening,
+                                          const ActiveSet& active) {
   fetch_in(space, opening, active);
 }
 
-template void SpreadOctree<float>::estimate_accelerations();
-template void SpreadOctree<double>::estimate_accelerations();
-template void SpreadOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const float* const (&)[3],
-                                                          double);
-template void SpreadOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
-                                                          double);
-template void SpreadOctree<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
-                                                           double);
-template void SpreadOctree<float>::fetch_for_walk(const OpenSpace&, const Opening&, const ActiveSet&);
-template void SpreadOctree<double>::fetch_for_walk(const OpenSpace&, const Opening&, const ActiveSet&);
-template void SpreadOctree<float>::fetch_for_walk(const ShortRangeBox<float>&, const Opening&, const ActiveSet&);
-template void SpreadOctree<double>::fetch_for_walk(const ShortRangeBox<double>&, const Opening&, const ActiveSet&);
+template void DistributedOctree<float>::estimate_accelerations();
+template void DistributedOctree<double>::estimate_accelerations();
+template void DistributedOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const float* const (&)[3],
+                                                               double);
+template void DistributedOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
+                                                               double);
+template void DistributedOctree<double>::estimate_accelerations(const ShortRangeBox<double>&,
+                                                                const double* const (&)[3], double);
+template void DistributedOctree<float>::fetch_for_walk(const OpenSpace&, const Opening&, const ActiveSet&);
+template void DistributedOctree<double>::fetch_for_walk(const OpenSpace&, const Opening&, const ActiveSet&);
+template void DistributedOctree<float>::fetch_for_walk(const ShortRangeBox<float>&, const Opening&, const ActiveSet&);
+template void DistributedOctree<double>::fetch_for_walk(const ShortRangeBox<double>&, const Opening&, const ActiveSet&);
 
 }  // namespace pergola::tree

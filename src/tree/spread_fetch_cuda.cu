@@ -35,7 +35,7 @@ void extend(const Device& device, Buffer<V>& buffer, std::int64_t used, std::int
 /// What was fetched of Plummer's spheres of 16.8 million on 2 and 4 ranks at accuracies of 1e-3: as many cells as for
 /// each face of a domain that meets others its particles' number to the power of two thirds, with 9 particles each.
 template <class T>
-std::int64_t spread_tree_bytes(std::int64_t n, int order, int ranks) {
+std::int64_t distributed_tree_bytes(std::int64_t n, int order, int ranks) {
   constexpr double most_faces = 6, particles_of_cell = 9;
   const auto count = static_cast<double>(n);
   const double faces = std::min(most_faces, 1.5 * std::log2(ranks));
@@ -47,7 +47,7 @@ std::int64_t spread_tree_bytes(std::int64_t n, int order, int ranks) {
                      at_once = std::clamp(2 * own, fewest_pairs_at_once, most_pairs_at_once);
   Arena all, message;
   // Own cells by level, marks, what is wanted, work, and what goes ahead.
-  all.count<std::uint32_t>(5 * own), all.count<AheadCell>(own), all.count<CellPiece>(2 * cells);
+  all.count<std::uint32_t>(5 * own), all.count<PrefetchedCell>(own), all.count<CellPiece>(2 * cells);
   // Fetched ones, and their part in a walk.
   all.count<CellLink>(cells), all.count<CellRecord>(cells), all.count<T>(cells * row), all.count<Origin>(cells);
   all.count<std::uint32_t>(2 * cells), all.count<T>(cells * multipole_stride(order)), all.count<ListHead>(cells);
@@ -61,17 +61,17 @@ std::int64_t spread_tree_bytes(std::int64_t n, int order, int ranks) {
 
 /// Top and own cells are there.
 template <class T>
-void SpreadOctreeCuda<T>::begin_fetching() {
+void DistributedOctreeCuda<T>::begin_fetching() {
   fetched_cells_ = 0, here_ = count_;
   Arena arena(device_);
   arena.room(mark_, own_end(), own_end() / 4), arena.room(wanted_, own_end(), own_end() / 4);
   arena.room(wanted_count_, 1), arena.room(pair_counts_, 2 * PairGenerations::most + 1);
   mark_.zero(), wanted_count_.zero();
-  ahead_.forget();
+  prefetched_.forget();
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::make_room(std::int64_t cells, std::int64_t particles) {
+void DistributedOctreeCuda<T>::make_room(std::int64_t cells, std::int64_t particles) {
   const std::int64_t used = this->cells(), stride = Row<T>::stride(order_), marks = mark_.size();
   const std::int64_t spare = cells / 8, spare_particles = particles / 32;
   extend(device_, link_, used, cells, spare), extend(device_, record_, used, cells, spare);
@@ -85,14 +85,14 @@ void SpreadOctreeCuda<T>::make_room(std::int64_t cells, std::int64_t particles) 
 }
 
 template <class T>
-CellMessages<T> SpreadOctreeCuda<T>::cell_messages() {
+CellMessages<T> DistributedOctreeCuda<T>::cell_messages() {
   return {record_.data(), link_.data(), row_.data(), particle_.data(),      by_particle_ ? softening_.data() : nullptr,
           origin_.data(), top_cells(),  own_end(),   Row<T>::chunks(order_)};
 }
 
 /// What is missing here, by the ranks that have it.
 template <class T>
-std::vector<typename SpreadOctreeCuda<T>::Request> SpreadOctreeCuda<T>::wanted() {
+std::vector<typename DistributedOctreeCuda<T>::Request> DistributedOctreeCuda<T>::wanted() {
   if (wanted_here_.size() == 0) wanted_here_ = SharedBuffer<std::uint32_t>(device_, 1);
   std::int64_t count = 0;
   do {
@@ -101,8 +101,8 @@ std::vector<typename SpreadOctreeCuda<T>::Request> SpreadOctreeCuda<T>::wanted()
     cuda::launch("tree missing", requests_.size(), device_.stream(),
                  [list = wanted_.data(), all = wanted_count_.data(), link = link_.data(), origin = origin_.data(),
                   top = top_cells(), own_end = own_end(), to = requests_.data(),
-                  told = wanted_here_.data()] __device__(std::int64_t k) {
-                   if (k == 0) *told = *all;
+                  exported = wanted_here_.data()] __device__(std::int64_t k) {
+                   if (k == 0) *exported = *all;
                    if (k >= *all) return;
                    const std::uint32_t cell = list[k];
                    const CellLink l = link[cell];
@@ -121,7 +121,7 @@ std::vector<typename SpreadOctreeCuda<T>::Request> SpreadOctreeCuda<T>::wanted()
 }
 
 template <class T>
-bool SpreadOctreeCuda<T>::fetch_missing() {
+bool DistributedOctreeCuda<T>::fetch_missing() {
   device_.make_current();
   const std::vector<Request> wants = wanted();
   const auto size = static_cast<std::size_t>(ranks_->size());
@@ -146,7 +146,7 @@ bool SpreadOctreeCuda<T>::fetch_missing() {
         {0, 0, want.cell, want.children, want.particles, want.children > 0 ? next_cell : next_particle, want.rank});
     next_cell += want.children, next_particle += want.particles;
   }
-  const CellLetters out = cell_messages().lay_out(replies, size), in = cell_messages().lay_out(answers, size);
+  const CellBuffers out = cell_messages().lay_out(replies, size), in = cell_messages().lay_out(answers, size);
   make_room(next_cell, next_particle);
   std::byte* const outgoing = messages_.outgoing(out.all_bytes);
   std::byte* const incoming = messages_.incoming(in.all_bytes);
@@ -171,34 +171,34 @@ bool SpreadOctreeCuda<T>::fetch_missing() {
 }
 
 template <class T>
-SearchView<T> SpreadOctreeCuda<T>::search_view(const std::uint32_t* served) {
+SearchView<T> DistributedOctreeCuda<T>::search_view(const std::uint32_t* served) {
   return {this->view(), top_cells(), own_end(), not_own_.data(), foreign_.data(), served, missing()};
 }
 
 /// What goes ahead (tree/ahead_cuda.cuh).
 template <class T>
-void SpreadOctreeCuda<T>::send_ahead() {
-  ahead_.lay_out(cell_messages(), this->cells(), static_cast<std::uint32_t>(here_));
-  make_room(this->cells() + std::int64_t{ahead_.arriving_cells()}, here_ + ahead_.arriving_particles());
-  std::byte* const outgoing = messages_.outgoing(ahead_.out_bytes());
-  std::byte* const incoming = messages_.incoming(ahead_.in_bytes());
-  ahead_.pack(cell_messages(), outgoing);
-  messages_.exchange(ahead_.messages_out(outgoing), ahead_.messages_in(incoming));
-  ahead_.unpack(cell_messages(), incoming);
-  fetched_cells_ += ahead_.arriving_cells(), here_ += ahead_.arriving_particles();
+void DistributedOctreeCuda<T>::send_prefetched() {
+  prefetched_.lay_out(cell_messages(), this->cells(), static_cast<std::uint32_t>(here_));
+  make_room(this->cells() + std::int64_t{prefetched_.arriving_cells()}, here_ + prefetched_.arriving_particles());
+  std::byte* const outgoing = messages_.outgoing(prefetched_.out_bytes());
+  std::byte* const incoming = messages_.incoming(prefetched_.in_bytes());
+  prefetched_.pack(cell_messages(), outgoing);
+  messages_.exchange(prefetched_.messages_out(outgoing), prefetched_.messages_in(incoming));
+  prefetched_.unpack(cell_messages(), incoming);
+  fetched_cells_ += prefetched_.arriving_cells(), here_ += prefetched_.arriving_particles();
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::fetch_for_estimate() {
+void DistributedOctreeCuda<T>::fetch_for_estimate() {
   if (ranks_->size() == 1) return;
-  ahead_.find_for_estimate(cell_messages(), top_leaves(), level_count_);
-  send_ahead();
+  prefetched_.find_for_estimate(cell_messages(), top_leaves(), level_count_);
+  send_prefetched();
 }
 
 /// Looks at the first `depth` pairs of the stack and at all that they lead to. Of what was fetched only those look
 /// again that have missed it.
 template <class T>
-void SpreadOctreeCuda<T>::search(std::int64_t depth, const Opening& opening, const std::uint32_t* served) {
+void DistributedOctreeCuda<T>::search(std::int64_t depth, const Opening& opening, const std::uint32_t* served) {
   constexpr auto most = std::size_t{PairGenerations::most};
   const std::int64_t at_once = std::clamp<std::int64_t>(2 * own_end(), fewest_pairs_at_once, most_pairs_at_once);
   const std::int64_t room = PairGenerations::most_of_a_pair * at_once;
@@ -242,12 +242,12 @@ void SpreadOctreeCuda<T>::search(std::int64_t depth, const Opening& opening, con
 
 /// Cells of the top that hold own particles meet their siblings and what is in them; and so on.
 template <class T>
-void SpreadOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCells& served) {
+void DistributedOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCells& served) {
   device_.make_current();
-  if (ahead_.may_go_on() && !served.slot) {
-    ahead_.find_for_walk(cell_messages(), top_leaves(), level_count_, opening, acceleration_.data(),
-                         this->view().support);
-    send_ahead();
+  if (prefetched_.may_go_on() && !served.slot) {
+    prefetched_.find_for_walk(cell_messages(), top_leaves(), level_count_, opening, acceleration_.data(),
+                              this->view().support);
+    send_prefetched();
   }
   std::vector<CellPair> pairs;
   for (std::uint32_t cell = 0; cell < top_cells(); ++cell) {
@@ -261,15 +261,15 @@ void SpreadOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCel
   search(std::ssize(pairs), opening, served.slot ? served_.data() : nullptr);
 }
 
-template std::int64_t spread_tree_bytes<float>(std::int64_t, int, int);
-template std::int64_t spread_tree_bytes<double>(std::int64_t, int, int);
-template void SpreadOctreeCuda<float>::begin_fetching();
-template void SpreadOctreeCuda<double>::begin_fetching();
-template bool SpreadOctreeCuda<float>::fetch_missing();
-template bool SpreadOctreeCuda<double>::fetch_missing();
-template void SpreadOctreeCuda<float>::fetch_for_estimate();
-template void SpreadOctreeCuda<double>::fetch_for_estimate();
-template void SpreadOctreeCuda<float>::fetch_for_walk(const Opening&, const ServedCells&);
-template void SpreadOctreeCuda<double>::fetch_for_walk(const Opening&, const ServedCells&);
+template std::int64_t distributed_tree_bytes<float>(std::int64_t, int, int);
+template std::int64_t distributed_tree_bytes<double>(std::int64_t, int, int);
+template void DistributedOctreeCuda<float>::begin_fetching();
+template void DistributedOctreeCuda<double>::begin_fetching();
+template bool DistributedOctreeCuda<float>::fetch_missing();
+template bool DistributedOctreeCuda<double>::fetch_missing();
+template void DistributedOctreeCuda<float>::fetch_for_estimate();
+template void DistributedOctreeCuda<double>::fetch_for_estimate();
+template void DistributedOctreeCuda<float>::fetch_for_walk(const Opening&, const ServedCells&);
+template void DistributedOctreeCuda<double>::fetch_for_walk(const Opening&, const ServedCells&);
 
 }  // namespace pergola::tree

@@ -7,6 +7,6 @@ namespace pergola::tree {
 /// Of n own particles, with as many on each other rank: lists of own cells, what is fetched of other domains, and the
 /// searches and messages that bring it. What is fetched is a guess.
 template <class T>
-std::int64_t spread_tree_bytes(std::int64_t n, int order, int ranks);
+std::int64_t distributed_tree_bytes(std::int64_t n, int order, int ranks);
 
 }  // namespace pergola::tree

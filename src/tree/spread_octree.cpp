@@ -33,7 +33,7 @@ void fail_elsewhere(std::uint32_t cell) {
 
 template <class T>
 template <class Real>
-void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
+void DistributedOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
   keep_weights();
   expansion_order_ = order;
   has_accelerations_ = false;
@@ -73,8 +73,8 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
 /// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
 template <class T>
 template <class Real>
-std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kept, std::int64_t total,
-                                                         Frame& frame) const {
+std::optional<double> DistributedOctree<T>::find_common_frame(const Points<Real>& kept, std::int64_t total,
+                                                              Frame& frame) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   using Least = std::array<double, 8>;  // of x, y, z and mass, and of what they are below 0
   Least least;
@@ -119,7 +119,7 @@ std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kep
 
 template <class T>
 template <class Real>
-Frame SpreadOctree<T>::frame_of(const Points<Real>& kept) const {
+Frame DistributedOctree<T>::frame_of(const Points<Real>& kept) const {
   std::int64_t total = kept.count;
   ranks_->all_reduce(&total, 1, Reduction::sum);
   Frame frame;
@@ -129,7 +129,7 @@ Frame SpreadOctree<T>::frame_of(const Points<Real>& kept) const {
 
 /// Returns its leaves that are this rank's.
 template <class T>
-std::vector<std::uint32_t> SpreadOctree<T>::take_top(TopTree top) {
+std::vector<std::uint32_t> DistributedOctree<T>::take_top(TopTree top) {
   cells_ = std::move(top.cells);
   leaves_ = std::move(top.leaves);
   top_cells_ = cells_.size();
@@ -152,7 +152,7 @@ std::vector<std::uint32_t> SpreadOctree<T>::take_top(TopTree top) {
 
 /// All cells of the domain are there.
 template <class T>
-void SpreadOctree<T>::begin_domain() {
+void DistributedOctree<T>::begin_domain() {
   own_end_ = cells_.size();
   here_ = count_;
   mark_own_cells();
@@ -162,7 +162,7 @@ void SpreadOctree<T>::begin_domain() {
 }
 
 template <class T>
-void SpreadOctree<T>::mark_own_cells() {
+void DistributedOctree<T>::mark_own_cells() {
   own_cell_.assign(own_end_, 1), foreign_.assign(own_end_, 0);
   std::fill_n(own_cell_.begin(), top_cells_, std::uint8_t{0});
   for (const TopTree::Leaf& leaf : leaves_) {
@@ -173,7 +173,7 @@ void SpreadOctree<T>::mark_own_cells() {
 
 /// Centres, radii and moments: of the domain, then of the top, on every rank from the same numbers.
 template <class T>
-void SpreadOctree<T>::upward_to_top() {
+void DistributedOctree<T>::upward_to_top() {
   Arena arena(device_);
   const std::int64_t cells = cells_.size(), more_cells = cells_fetched * cells, more = particles_fetched * count_;
   const std::int64_t terms = multipole_stride(expansion_order_);
@@ -193,7 +193,7 @@ void SpreadOctree<T>::upward_to_top() {
 
 /// What every rank has made of its own top leaves goes to all.
 template <class T>
-void SpreadOctree<T>::share_top_leaves() {
+void DistributedOctree<T>::share_top_leaves() {
   const auto terms = static_cast<std::size_t>(multipole_stride(expansion_order_));
   const std::size_t numbers = (terms + 1) * sizeof(T), row = sizeof(TopLeafData) + numbers;
   std::vector<std::byte> rows(row * leaves_.size());
@@ -227,13 +227,13 @@ void SpreadOctree<T>::share_top_leaves() {
   });
 }
 
-template class SpreadOctree<float>;
-template class SpreadOctree<double>;
-template Frame SpreadOctree<float>::frame_of(const Points<float>&) const;
-template Frame SpreadOctree<float>::frame_of(const Points<double>&) const;
-template Frame SpreadOctree<double>::frame_of(const Points<double>&) const;
-template void SpreadOctree<float>::build(const Points<float>&, const TreeSoftening&, int);
-template void SpreadOctree<float>::build(const Points<double>&, const TreeSoftening&, int);
-template void SpreadOctree<double>::build(const Points<double>&, const TreeSoftening&, int);
+template class DistributedOctree<float>;
+template class DistributedOctree<double>;
+template Frame DistributedOctree<float>::frame_of(const Points<float>&) const;
+template Frame DistributedOctree<float>::frame_of(const Points<double>&) const;
+template Frame DistributedOctree<double>::frame_of(const Points<double>&) const;
+template void DistributedOctree<float>::build(const Points<float>&, const TreeSoftening&, int);
+template void DistributedOctree<float>::build(const Points<double>&, const TreeSoftening&, int);
+template void DistributedOctree<double>::build(const Points<double>&, const TreeSoftening&, int);
 
 }  // namespace pergola::tree

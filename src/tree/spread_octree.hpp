@@ -21,12 +21,12 @@ struct SavedTop;
 /// particles meet. What it has has the same bits as there, and children stand in the same order, so that walks over it
 /// sum the same numbers in the same order. All ranks make all calls but the const ones.
 template <class T>
-class SpreadOctree : public OctreeCpu<T> {
+class DistributedOctree : public OctreeCpu<T> {
  public:
-  SpreadOctree(const Device& device, std::shared_ptr<Communicator> ranks)
+  DistributedOctree(const Device& device, std::shared_ptr<Communicator> ranks)
       : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
 
-  /// From the particles that each rank keeps: they are brought to the ranks of their cells, so that each rank has as
+  /// From the particles that each rank keeps: they are received to the ranks of their cells, so that each rank has as
   /// much of the work that was counted since the last build, where the same particles were there, and else as many of
   /// them. Throws Error(numerics) on all ranks when a position is not finite.
   template <class Real>
@@ -104,8 +104,8 @@ class SpreadOctree : public OctreeCpu<T> {
     std::uint32_t children, reply_bytes;
   };
   using MissingCells = std::vector<Search::Missing>;
-  /// Ranks that this one has asked for branches, and those that have asked it, by rank: others need not be told that
-  /// they are asked for nothing.
+  /// Ranks that this one has asked for branches, and those that have asked it, by rank: others need not be exported
+  /// that they are asked for nothing.
   struct Partners {
     std::vector<std::uint8_t> asked, asking;
     /// Whether all that are asked for bytes are among them.

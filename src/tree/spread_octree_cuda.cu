@@ -45,15 +45,15 @@ __global__ void __launch_bounds__(level_threads)
 }  // namespace
 
 template <class T>
-SpreadOctreeCuda<T>::SpreadOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks)
+DistributedOctreeCuda<T>::DistributedOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks)
     : OctreeCuda<T>(device),
       ranks_(ranks),
       messages_(device, ranks, DeviceMessages::Rooms::two),
-      ahead_(device, ranks) {}
+      prefetched_(device, ranks) {}
 
 /// Level 0 is the top; only this rank's leaves of it are split.
 template <class T>
-void SpreadOctreeCuda<T>::start_level() {
+void DistributedOctreeCuda<T>::start_level() {
   cuda::launch("tree top", top_cells(), device_.stream(),
                [seeds = seeds_.data(), above = top_parent_.data(), count = top_cells(), link = link_.data(),
                 parent = parent_.data(), report = device_report_.data()] __device__(std::int64_t c) {
@@ -63,7 +63,7 @@ void SpreadOctreeCuda<T>::start_level() {
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::take_top(TopTree top) {
+void DistributedOctreeCuda<T>::take_top(TopTree top) {
   top_ = std::move(top);
   const Cells& cells = top_.cells;
   const auto rank = ranks_->rank();
@@ -103,7 +103,7 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
 /// In the arena, behind the boxes that upward() has there: keys are not needed any more.
 template <class T>
 template <class Real>
-const Real* SpreadOctreeCuda<T>::masses(std::int64_t count, const BringMasses<Real>& bring) {
+const Real* DistributedOctreeCuda<T>::masses(std::int64_t count, const BringMasses<Real>& bring) {
   Real* room = nullptr;
   const auto lay_out = [&](std::byte* memory) {
     MemoryParts parts(memory);
@@ -118,8 +118,8 @@ const Real* SpreadOctreeCuda<T>::masses(std::int64_t count, const BringMasses<Re
 
 template <class T>
 template <class Real>
-void SpreadOctreeCuda<T>::build(Points<Real> here, const BringMasses<Real>& bring_masses,
-                                const TreeSoftening& softening, int order, const Frame& frame, TopTree top) {
+void DistributedOctreeCuda<T>::build(Points<Real> here, const BringMasses<Real>& bring_masses,
+                                     const TreeSoftening& softening, int order, const Frame& frame, TopTree top) {
   device_.make_current();
   count_ = here.count;
   order_ = order;
@@ -158,7 +158,7 @@ void SpreadOctreeCuda<T>::build(Points<Real> here, const BringMasses<Real>& brin
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::set_links_of_top(TopLinks which) {
+void DistributedOctreeCuda<T>::set_links_of_top(TopLinks which) {
   cuda::launch("tree top", top_cells(), device_.stream(),
                [=, top = top_link_.data(), kind = top_kind_.data(), link = link_.data(),
                 record = record_.data()] __device__(std::int64_t c) {
@@ -174,7 +174,7 @@ void SpreadOctreeCuda<T>::set_links_of_top(TopLinks which) {
 
 /// What every rank has made of its own leaves of the top goes to all, which make the cells above of the same numbers.
 template <class T>
-void SpreadOctreeCuda<T>::share_top(int order) {
+void DistributedOctreeCuda<T>::share_top(int order) {
   const std::int64_t row_words = Row<T>::stride(order) * static_cast<std::int64_t>(sizeof(T) / 4);
   const std::int64_t words = row_begin + row_words, leaves = std::ssize(top_.leaves);
   top_words_ = words;
@@ -219,7 +219,7 @@ void SpreadOctreeCuda<T>::share_top(int order) {
 }
 
 template <class T>
-TopLeaves SpreadOctreeCuda<T>::top_leaves() const {
+TopLeaves DistributedOctreeCuda<T>::top_leaves() const {
   return {top_rows_.data(),
           top_words_,
           leaf_cell_.data(),
@@ -230,7 +230,7 @@ TopLeaves SpreadOctreeCuda<T>::top_leaves() const {
 
 /// The cells that this rank serves, by their levels in the whole tree.
 template <class T>
-void SpreadOctreeCuda<T>::list_own() {
+void DistributedOctreeCuda<T>::list_own() {
   const std::int64_t cells = own_end();
   own_counts_.clear();
   if (count_ == 0) return;
@@ -261,7 +261,7 @@ void SpreadOctreeCuda<T>::list_own() {
 
 /// A group of the top is estimated by all ranks with particles in it: it is the same.
 template <class T>
-void SpreadOctreeCuda<T>::estimate_accelerations() {
+void DistributedOctreeCuda<T>::estimate_accelerations() {
   if (has_accelerations_) return;
   device_.make_current();
   has_accelerations_ = true;
@@ -279,7 +279,7 @@ void SpreadOctreeCuda<T>::estimate_accelerations() {
 }
 
 template <class T>
-ServedCells SpreadOctreeCuda<T>::asking(const std::uint32_t* numbers, std::int64_t count) {
+ServedCells DistributedOctreeCuda<T>::asking(const std::uint32_t* numbers, std::int64_t count) {
   device_.make_current();
   Arena arena(device_);
   const std::int64_t cells = own_end();
@@ -328,15 +328,15 @@ ServedCells SpreadOctreeCuda<T>::asking(const std::uint32_t* numbers, std::int64
   return found;
 }
 
-template class SpreadOctreeCuda<float>;
-template class SpreadOctreeCuda<double>;
-#define PERGOLA_SPREAD_OCTREE_OF(T, Real)                                                                     \
-  template void SpreadOctreeCuda<T>::build(Points<Real>, const BringMasses<Real>&, const TreeSoftening&, int, \
-                                           const Frame&, TopTree);                                            \
-  template const Real* SpreadOctreeCuda<T>::masses(std::int64_t, const BringMasses<Real>&);
-PERGOLA_SPREAD_OCTREE_OF(float, float)
-PERGOLA_SPREAD_OCTREE_OF(float, double)
-PERGOLA_SPREAD_OCTREE_OF(double, double)
-#undef PERGOLA_SPREAD_OCTREE_OF
+template class DistributedOctreeCuda<float>;
+template class DistributedOctreeCuda<double>;
+#define PERGOLA_DISTRIBUTED_OCTREE_OF(T, Real)                                                                     \
+  template void DistributedOctreeCuda<T>::build(Points<Real>, const BringMasses<Real>&, const TreeSoftening&, int, \
+                                                const Frame&, TopTree);                                            \
+  template const Real* DistributedOctreeCuda<T>::masses(std::int64_t, const BringMasses<Real>&);
+PERGOLA_DISTRIBUTED_OCTREE_OF(float, float)
+PERGOLA_DISTRIBUTED_OCTREE_OF(float, double)
+PERGOLA_DISTRIBUTED_OCTREE_OF(double, double)
+#undef PERGOLA_DISTRIBUTED_OCTREE_OF
 
 }  // namespace pergola::tree

@@ -18,14 +18,14 @@
 
 namespace pergola::tree {
 
-/// As SpreadOctree on the CPU: of the tree that one rank would build over all particles each rank has the top, the
+/// As DistributedOctree on the CPU: of the tree that one rank would build over all particles each rank has the top, the
 /// cells of its domain, and those of other domains that its particles meet. What it has has the same bits as there, and
 /// children stand in the same order, so that walks over it sum the same numbers in the same order. Cells are numbered:
 /// top, own ones, fetched ones. All ranks make all calls that are not const.
 template <class T>
-class SpreadOctreeCuda : public OctreeCuda<T> {
+class DistributedOctreeCuda : public OctreeCuda<T> {
  public:
-  SpreadOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks);
+  DistributedOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks);
 
   /// Brings the masses of particles, when the tree has room for them. Of all ranks.
   template <class Real>
@@ -106,7 +106,7 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
     if (!values.empty()) device_.memory().from_host(to.data(), values.data(), values.size() * sizeof(V));
   }
   void begin_fetching();
-  void send_ahead();
+  void send_prefetched();
   TopLeaves top_leaves() const;
   void search(std::int64_t depth, const Opening& opening, const std::uint32_t* served);
   SearchView<T> search_view(const std::uint32_t* served);
@@ -136,7 +136,7 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   SharedBuffer<Request> requests_;
   SharedBuffer<CellPiece> replies_, answers_;
   SharedBuffer<std::uint32_t> wanted_here_;  // how many
-  AheadList ahead_;
+  PrefetchedList prefetched_;
   Buffer<CellPair> stack_, pairs_[2], pending_;
   Buffer<std::uint32_t> pair_counts_;
   // For a part of the particles: places in the tree by number; slots by place; the cells that hold one.

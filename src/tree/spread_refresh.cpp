@@ -12,7 +12,7 @@ namespace pergola::tree {
 
 /// Over the leaves of all ranks.
 template <class T>
-typename OctreeCpu<T>::LeafSurvey SpreadOctree<T>::survey_all(const Vec3<double>& period) const {
+typename OctreeCpu<T>::LeafSurvey DistributedOctree<T>::survey_all(const Vec3<double>& period) const {
   const auto here = this->survey(period);
   std::int64_t sums[3] = {here.spread, here.leaves, here.astray ? 1 : 0};
   ranks_->all_reduce(sums, 3, Reduction::sum);
@@ -21,7 +21,7 @@ typename OctreeCpu<T>::LeafSurvey SpreadOctree<T>::survey_all(const Vec3<double>
 
 /// Top and own cells are left.
 template <class T>
-void SpreadOctree<T>::forget_fetched() {
+void DistributedOctree<T>::forget_fetched() {
   cells_.link.resize(own_end_);
   origin_.resize(top_cells_);
   foreign_.resize(own_end_);
@@ -32,7 +32,7 @@ void SpreadOctree<T>::forget_fetched() {
 
 template <class T>
 template <class Real>
-bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& softening) {
+bool DistributedOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& softening) {
   std::int64_t sums[2] = {kept.count, kept.species && !softening.uniform ? 1 : 0};
   std::int64_t differs = kept.count != routing_.kept() ? 1 : 0;
   ranks_->all_reduce(sums, 2, Reduction::sum);
@@ -61,7 +61,7 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
 }
 
 template <class T>
-ActiveSet SpreadOctree<T>::asking(const std::vector<std::uint8_t>& kept, std::vector<std::uint32_t>& few) {
+ActiveSet DistributedOctree<T>::asking(const std::vector<std::uint8_t>& kept, std::vector<std::uint32_t>& few) {
   const std::vector<std::uint8_t> arrived = routing_.there(kept.data());
   few.clear();
   for (std::uint32_t i = 0; i < arrived.size(); ++i)
@@ -82,7 +82,7 @@ ActiveSet SpreadOctree<T>::asking(const std::vector<std::uint8_t>& kept, std::ve
 
 /// With its memory.
 template <class T>
-void SpreadOctree<T>::give_back_fetched() {
+void DistributedOctree<T>::give_back_fetched() {
   if (total_ == 0) return;
   forget_fetched();
   cells_.link.shrink_to_fit(), origin_.shrink_to_fit(), foreign_.shrink_to_fit();
@@ -90,7 +90,7 @@ void SpreadOctree<T>::give_back_fetched() {
 
 /// What only a build has taken, for each particle: its walks fetch a lot then.
 template <class T>
-void SpreadOctree<T>::give_back_sorting() {
+void DistributedOctree<T>::give_back_sorting() {
   sort_.keys = Buffer<std::uint64_t>(), sort_.other_keys = Buffer<std::uint64_t>();
   sort_.other_values = Buffer<std::uint32_t>();
   this->lower_ = Buffer<std::uint64_t>(), spare_ = Buffer<double>(), species_ = Buffer<std::uint8_t>();
@@ -98,7 +98,7 @@ void SpreadOctree<T>::give_back_sorting() {
 
 /// Shapes are those of the cells in a periodic box, where leaves stay with their particles.
 template <class T>
-void SpreadOctree<T>::put_aside() {
+void DistributedOctree<T>::put_aside() {
   give_back_fetched();
   Buffer<CellShape> own(device_, this->periodic_ && total_ > 0 ? own_end_ : 0);
   std::copy_n(shape_.data(), own.size(), own.data());
@@ -119,7 +119,7 @@ void SpreadOctree<T>::put_aside() {
 }
 
 template <class T>
-void SpreadOctree<T>::take_up() {
+void DistributedOctree<T>::take_up() {
   Base::take_up();
   routing_ = std::move(aside_.routing), total_ = aside_.total, leaves_ = std::move(aside_.leaves);
   top_cells_ = aside_.top_cells, own_end_ = aside_.own_end;
@@ -129,7 +129,7 @@ void SpreadOctree<T>::take_up() {
 }
 
 template <class T>
-void SpreadOctree<T>::give_back_memory() {
+void DistributedOctree<T>::give_back_memory() {
   give_back_fetched();
   give_back_sorting();
   for (auto* one : {&this->x_, &this->y_, &this->z_, &this->mass_, &this->epsilon2_, &this->acceleration_})
@@ -140,7 +140,7 @@ void SpreadOctree<T>::give_back_memory() {
 }
 
 template <class T>
-void SpreadOctree<T>::keep_here(std::vector<std::uint32_t> places) {
+void DistributedOctree<T>::keep_here(std::vector<std::uint32_t> places) {
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
   sent[static_cast<std::size_t>(ranks_->rank())] = std::ssize(places);
   routing_ = Routing(*ranks_, device_.threads(), std::move(places), std::move(sent));
@@ -148,28 +148,28 @@ void SpreadOctree<T>::keep_here(std::vector<std::uint32_t> places) {
 }
 
 template <class T>
-void SpreadOctree<T>::keep_elsewhere(Routing way) {
+void DistributedOctree<T>::keep_elsewhere(Routing way) {
   for (std::int64_t k = 0; k < count_; ++k) sort_.values.data()[k] = routing_.order()[sort_.values.data()[k]];
   routing_ = std::move(way);
   if (walks_ == 0) weight_.clear();
 }
 
-template bool SpreadOctree<float>::refresh(const Points<float>&, const TreeSoftening&);
-template bool SpreadOctree<float>::refresh(const Points<double>&, const TreeSoftening&);
-template bool SpreadOctree<double>::refresh(const Points<double>&, const TreeSoftening&);
-template OctreeCpu<float>::LeafSurvey SpreadOctree<float>::survey_all(const Vec3<double>&) const;
-template OctreeCpu<double>::LeafSurvey SpreadOctree<double>::survey_all(const Vec3<double>&) const;
-template ActiveSet SpreadOctree<float>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
-template ActiveSet SpreadOctree<double>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
-template void SpreadOctree<float>::keep_here(std::vector<std::uint32_t>);
-template void SpreadOctree<double>::keep_here(std::vector<std::uint32_t>);
-template void SpreadOctree<float>::keep_elsewhere(Routing);
-template void SpreadOctree<double>::keep_elsewhere(Routing);
-template void SpreadOctree<float>::put_aside();
-template void SpreadOctree<double>::put_aside();
-template void SpreadOctree<float>::give_back_memory();
-template void SpreadOctree<double>::give_back_memory();
-template void SpreadOctree<float>::take_up();
-template void SpreadOctree<double>::take_up();
+template bool DistributedOctree<float>::refresh(const Points<float>&, const TreeSoftening&);
+template bool DistributedOctree<float>::refresh(const Points<double>&, const TreeSoftening&);
+template bool DistributedOctree<double>::refresh(const Points<double>&, const TreeSoftening&);
+template OctreeCpu<float>::LeafSurvey DistributedOctree<float>::survey_all(const Vec3<double>&) const;
+template OctreeCpu<double>::LeafSurvey DistributedOctree<double>::survey_all(const Vec3<double>&) const;
+template ActiveSet DistributedOctree<float>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
+template ActiveSet DistributedOctree<double>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
+template void DistributedOctree<float>::keep_here(std::vector<std::uint32_t>);
+template void DistributedOctree<double>::keep_here(std::vector<std::uint32_t>);
+template void DistributedOctree<float>::keep_elsewhere(Routing);
+template void DistributedOctree<double>::keep_elsewhere(Routing);
+template void DistributedOctree<float>::put_aside();
+template void DistributedOctree<double>::put_aside();
+template void DistributedOctree<float>::give_back_memory();
+template void DistributedOctree<double>::give_back_memory();
+template void DistributedOctree<float>::take_up();
+template void DistributedOctree<double>::take_up();
 
 }  // namespace pergola::tree

@@ -42,13 +42,13 @@ std::size_t moments_of(int order) { return static_cast<std::size_t>(physics::exp
 
 /// A leaf whose particles are no more than its multipoles.
 template <class T>
-bool SpreadOctree<T>::brings_particles(const CellLink& link) const {
+bool DistributedOctree<T>::brings_particles(const CellLink& link) const {
   return link.children == 0 && particle_bytes() * link.count <= (1 + moments_of(expansion_order_)) * sizeof(T);
 }
 
 /// What the rank of a cell answers: the particles of a leaf, or the children.
 template <class T>
-std::size_t SpreadOctree<T>::reply_bytes(const CellLink& link) const {
+std::size_t DistributedOctree<T>::reply_bytes(const CellLink& link) const {
   if (link.children == 0) return particle_bytes() * link.count;
   const std::size_t of_shape = shape_numbers + (by_particle_ ? softening_numbers : 0);
   std::size_t bytes = sizeof(std::uint32_t);
@@ -62,7 +62,7 @@ std::size_t SpreadOctree<T>::reply_bytes(const CellLink& link) const {
 }
 
 template <class T>
-void SpreadOctree<T>::append_particles(const CellLink& link, std::vector<std::byte>& reply) const {
+void DistributedOctree<T>::append_particles(const CellLink& link, std::vector<std::byte>& reply) const {
   for (const auto* field : {&this->rx_, &this->ry_, &this->rz_}) put(reply, field->data() + link.first, link.count);
   if (masses_differ_) put(reply, this->rmass_.data() + link.first, link.count);
   if (by_particle_) put(reply, this->rsoftening_.data() + link.first, link.count);
@@ -70,7 +70,7 @@ void SpreadOctree<T>::append_particles(const CellLink& link, std::vector<std::by
 
 /// They stand after all others. Whoever asks has particles of his own, and knows the mass that all have.
 template <class T>
-const std::byte* SpreadOctree<T>::take_particles(std::uint32_t count, const std::byte* from) {
+const std::byte* DistributedOctree<T>::take_particles(std::uint32_t count, const std::byte* from) {
   const std::int64_t end = here_ + count;
   for (auto* field : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_}) extend(device_, *field, here_, end);
   if (by_particle_) extend(device_, this->rsoftening_, here_, end);
@@ -85,7 +85,7 @@ const std::byte* SpreadOctree<T>::take_particles(std::uint32_t count, const std:
 }
 
 template <class T>
-void SpreadOctree<T>::append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const {
+void DistributedOctree<T>::append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const {
   const CellLink& link = cells_.link[cell];
   if (link.children == 0) return append_particles(link, reply);
   const auto terms = static_cast<std::size_t>(multipole_stride(expansion_order_));
@@ -109,7 +109,7 @@ void SpreadOctree<T>::append_reply(std::uint32_t cell, std::vector<std::byte>& r
 }
 
 template <class T>
-const std::byte* SpreadOctree<T>::take_reply(std::uint32_t cell, const std::byte* from) {
+const std::byte* DistributedOctree<T>::take_reply(std::uint32_t cell, const std::byte* from) {
   const CellLink link = cells_.link[cell];
   if (link.children == 0) {
     cells_.link[cell].first = static_cast<std::uint32_t>(here_);
@@ -154,11 +154,11 @@ const std::byte* SpreadOctree<T>::take_reply(std::uint32_t cell, const std::byte
   return from;
 }
 
-template std::size_t SpreadOctree<float>::reply_bytes(const CellLink&) const;
-template std::size_t SpreadOctree<double>::reply_bytes(const CellLink&) const;
-template void SpreadOctree<float>::append_reply(std::uint32_t, std::vector<std::byte>&) const;
-template const std::byte* SpreadOctree<float>::take_reply(std::uint32_t, const std::byte*);
-template void SpreadOctree<double>::append_reply(std::uint32_t, std::vector<std::byte>&) const;
-template const std::byte* SpreadOctree<double>::take_reply(std::uint32_t, const std::byte*);
+template std::size_t DistributedOctree<float>::reply_bytes(const CellLink&) const;
+template std::size_t DistributedOctree<double>::reply_bytes(const CellLink&) const;
+template void DistributedOctree<float>::append_reply(std::uint32_t, std::vector<std::byte>&) const;
+template const std::byte* DistributedOctree<float>::take_reply(std::uint32_t, const std::byte*);
+template void DistributedOctree<double>::append_reply(std::uint32_t, std::vector<std::byte>&) const;
+template const std::byte* DistributedOctree<double>::take_reply(std::uint32_t, const std::byte*);
 
 }  // namespace pergola::tree

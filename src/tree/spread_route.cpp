@@ -23,7 +23,7 @@ constexpr std::int64_t many = 1 << 18;
 /// Finds the top of the tree, and which rank works on which particles. The kept particles are sorted.
 template <class T>
 template <class Real>
-TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& digit) {
+TopTree DistributedOctree<T>::route(const Points<Real>& kept, const SofteningDigit& digit) {
   const std::int64_t n = kept.count;
   this->sort_by_place(kept, digit);
   TopTree top = find_top_tree(*ranks_, sort_.keys.data(), n, total_, weights_before(sort_, n));
@@ -39,8 +39,8 @@ TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& d
 /// `equal_mass` masses differ.
 template <class T>
 template <class Real>
-Points<Real> SpreadOctree<T>::bring(const Points<Real>& kept, const std::optional<double>& equal_mass,
-                                    bool with_species, bool with_id) {
+Points<Real> DistributedOctree<T>::bring(const Points<Real>& kept, const std::optional<double>& equal_mass,
+                                         bool with_species, bool with_id) {
   Points<Real> here;
   here.count = routing_.arriving();
   here.box = kept.box;
@@ -70,14 +70,14 @@ Points<Real> SpreadOctree<T>::bring(const Points<Real>& kept, const std::optiona
 /// Of many particles one number after the other, so that a message is shorter. All ranks do the same.
 template <class T>
 template <class Real>
-void SpreadOctree<T>::send_there(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& here) const {
+void DistributedOctree<T>::send_there(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& here) const {
   if (total_ < ranks_->size() * many) return routing_.template there<Real, 3>(kept, here);
   for (std::size_t k = 0; k < 3; ++k) routing_.template there<Real, 1>({kept[k]}, {here[k]});
 }
 
 template <class T>
 template <class Real>
-void SpreadOctree<T>::send_back(const std::array<const Real*, 3>& here, const std::array<Real*, 3>& kept) const {
+void DistributedOctree<T>::send_back(const std::array<const Real*, 3>& here, const std::array<Real*, 3>& kept) const {
   if (total_ < ranks_->size() * many) return routing_.template back<Real, 3>(here, kept);
   for (std::size_t k = 0; k < 3; ++k) routing_.template back<Real, 1>({here[k]}, {kept[k]});
 }
@@ -86,7 +86,7 @@ void SpreadOctree<T>::send_back(const std::array<const Real*, 3>& here, const st
 /// of the first are the ids.
 template <class T>
 template <class Real>
-void SpreadOctree<T>::gather_arrived(const Points<Real>& here, const TreeSoftening& softening) {
+void DistributedOctree<T>::gather_arrived(const Points<Real>& here, const TreeSoftening& softening) {
   this->gather(Points<Real>{}, softening);  // the softening that all have
   const std::int64_t n = here.count, more = n / spare_part;
   Arena arena(device_);
@@ -105,7 +105,7 @@ void SpreadOctree<T>::gather_arrived(const Points<Real>& here, const TreeSofteni
 /// arrived would. False: there is too much of it.
 template <class T>
 template <class Real>
-bool SpreadOctree<T>::merge_arrived(const Points<Real>& here, const SofteningDigit& digit) {
+bool DistributedOctree<T>::merge_arrived(const Points<Real>& here, const SofteningDigit& digit) {
   const PlaceRun sorted = routing_.staying(), stayed = routing_.stayed();
   const std::int64_t others = here.count - stayed.count;
   if (others > stayed.count / few) return false;
@@ -150,24 +150,31 @@ bool SpreadOctree<T>::merge_arrived(const Points<Real>& here, const SofteningDig
   return true;
 }
 
-template TopTree SpreadOctree<float>::route(const Points<float>&, const SofteningDigit&);
-template TopTree SpreadOctree<float>::route(const Points<double>&, const SofteningDigit&);
-template TopTree SpreadOctree<double>::route(const Points<double>&, const SofteningDigit&);
-template Points<float> SpreadOctree<float>::bring(const Points<float>&, const std::optional<double>&, bool, bool);
-template Points<double> SpreadOctree<float>::bring(const Points<double>&, const std::optional<double>&, bool, bool);
-template Points<double> SpreadOctree<double>::bring(const Points<double>&, const std::optional<double>&, bool, bool);
-template void SpreadOctree<float>::gather_arrived(const Points<float>&, const TreeSoftening&);
-template void SpreadOctree<float>::send_there(const std::array<const float*, 3>&, const std::array<float*, 3>&) const;
-template void SpreadOctree<float>::send_back(const std::array<const float*, 3>&, const std::array<float*, 3>&) const;
-template bool SpreadOctree<float>::merge_arrived(const Points<float>&, const SofteningDigit&);
-template void SpreadOctree<float>::gather_arrived(const Points<double>&, const TreeSoftening&);
-template void SpreadOctree<float>::send_there(const std::array<const double*, 3>&, const std::array<double*, 3>&) const;
-template void SpreadOctree<float>::send_back(const std::array<const double*, 3>&, const std::array<double*, 3>&) const;
-template bool SpreadOctree<float>::merge_arrived(const Points<double>&, const SofteningDigit&);
-template void SpreadOctree<double>::gather_arrived(const Points<double>&, const TreeSoftening&);
-template void SpreadOctree<double>::send_there(const std::array<const double*, 3>&,
-                                               const std::array<double*, 3>&) const;
-template void SpreadOctree<double>::send_back(const std::array<const double*, 3>&, const std::array<double*, 3>&) const;
-template bool SpreadOctree<double>::merge_arrived(const Points<double>&, const SofteningDigit&);
+template TopTree DistributedOctree<float>::route(const Points<float>&, const SofteningDigit&);
+template TopTree DistributedOctree<float>::route(const Points<double>&, const SofteningDigit&);
+template TopTree DistributedOctree<double>::route(const Points<double>&, const SofteningDigit&);
+template Points<float> DistributedOctree<float>::bring(const Points<float>&, const std::optional<double>&, bool, bool);
+template Points<double> DistributedOctree<float>::bring(const Points<double>&, const std::optional<double>&, bool,
+                                                        bool);
+template Points<double> DistributedOctree<double>::bring(const Points<double>&, const std::optional<double>&, bool,
+                                                         bool);
+template void DistributedOctree<float>::gather_arrived(const Points<float>&, const TreeSoftening&);
+template void DistributedOctree<float>::send_there(const std::array<const float*, 3>&,
+                                                   const std::array<float*, 3>&) const;
+template void DistributedOctree<float>::send_back(const std::array<const float*, 3>&,
+                                                  const std::array<float*, 3>&) const;
+template bool DistributedOctree<float>::merge_arrived(const Points<float>&, const SofteningDigit&);
+template void DistributedOctree<float>::gather_arrived(const Points<double>&, const TreeSoftening&);
+template void DistributedOctree<float>::send_there(const std::array<const double*, 3>&,
+                                                   const std::array<double*, 3>&) const;
+template void DistributedOctree<float>::send_back(const std::array<const double*, 3>&,
+                                                  const std::array<double*, 3>&) const;
+template bool DistributedOctree<float>::merge_arrived(const Points<double>&, const SofteningDigit&);
+template void DistributedOctree<double>::gather_arrived(const Points<double>&, const TreeSoftening&);
+template void DistributedOctree<double>::send_there(const std::array<const double*, 3>&,
+                                                    const std::array<double*, 3>&) const;
+template void DistributedOctree<double>::send_back(const std::array<const double*, 3>&,
+                                                   const std::array<double*, 3>&) const;
+template bool DistributedOctree<double>::merge_arrived(const Points<double>&, const SofteningDigit&);
 
 }  // namespace pergola::tree

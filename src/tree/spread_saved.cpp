@@ -12,29 +12,29 @@
 namespace pergola::tree {
 
 template <class T>
-void SpreadOctree<T>::save(StateSource& to, const std::string& kind) const {
-  ToldTree told;
-  told.frame = frame_, told.spread = this->spread_;
+void DistributedOctree<T>::save(StateSource& to, const std::string& kind) const {
+  ExportedTree exported;
+  exported.frame = frame_, exported.spread = this->spread_;
   if (total_ > 0) {
     std::vector<std::uint32_t> places(static_cast<std::size_t>(routing_.kept()));
     std::iota(places.begin(), places.end(),
               static_cast<std::uint32_t>(Shares{total_, ranks_->size()}.first(ranks_->rank())));
     const auto arrived = routing_.there(places.data());
-    for (std::int64_t k = 0; k < count_; ++k) told.order.push_back(arrived[sort_.values.data()[k]]);
-    told.accelerations = has_accelerations_, told.centres = this->periodic_;
-    told.cells = told_cells(ranks_->rank(), {leaves_, cells_.link, cells_.parent, top_cells_, own_end_},
-                            [&](std::uint32_t cell, ToldCell& of) {
-                              if (has_accelerations_) of.acceleration = this->acceleration_.data()[cell];
-                              const CellShape* const shape = shape_.data() + cell;
-                              if (this->periodic_) of.centre = {shape->x, shape->y, shape->z};
-                            });
+    for (std::int64_t k = 0; k < count_; ++k) exported.order.push_back(arrived[sort_.values.data()[k]]);
+    exported.accelerations = has_accelerations_, exported.centres = this->periodic_;
+    exported.cells = exported_cells(ranks_->rank(), {leaves_, cells_.link, cells_.parent, top_cells_, own_end_},
+                                    [&](std::uint32_t cell, ExportedCell& of) {
+                                      if (has_accelerations_) of.acceleration = this->acceleration_.data()[cell];
+                                      const CellShape* const shape = shape_.data() + cell;
+                                      if (this->periodic_) of.centre = {shape->x, shape->y, shape->z};
+                                    });
   }
-  save_in_shares(*ranks_, std::move(told), kind, to);
+  save_in_shares(*ranks_, std::move(exported), kind, to);
 }
 
 /// The particles that this rank keeps go to the ranks that have them in the tree.
 template <class T>
-void SpreadOctree<T>::find_way(SavedPieces& saved, const SavedTop& top) {
+void DistributedOctree<T>::find_way(SavedPieces& saved, const SavedTop& top) {
   KeptInTree kept = find_kept(*ranks_, device_.threads(), saved);
   std::vector<std::int64_t> of_rank(top.ends.size());
   std::size_t to = 0;
@@ -52,7 +52,8 @@ void SpreadOctree<T>::find_way(SavedPieces& saved, const SavedTop& top) {
 }
 
 template <class T>
-bool SpreadOctree<T>::restore(StateInput& from, const std::string& kind, std::int64_t total, int order, bool periodic) {
+bool DistributedOctree<T>::restore(StateInput& from, const std::string& kind, std::int64_t total, int order,
+                                   bool periodic) {
   std::optional<SavedPieces> saved;
   SavedTop top;
   bool found = false;
@@ -91,9 +92,9 @@ bool SpreadOctree<T>::restore(StateInput& from, const std::string& kind, std::in
   return true;
 }
 
-template void SpreadOctree<float>::save(StateSource&, const std::string&) const;
-template void SpreadOctree<double>::save(StateSource&, const std::string&) const;
-template bool SpreadOctree<float>::restore(StateInput&, const std::string&, std::int64_t, int, bool);
-template bool SpreadOctree<double>::restore(StateInput&, const std::string&, std::int64_t, int, bool);
+template void DistributedOctree<float>::save(StateSource&, const std::string&) const;
+template void DistributedOctree<double>::save(StateSource&, const std::string&) const;
+template bool DistributedOctree<float>::restore(StateInput&, const std::string&, std::int64_t, int, bool);
+template bool DistributedOctree<double>::restore(StateInput&, const std::string&, std::int64_t, int, bool);
 
 }  // namespace pergola::tree

@@ -33,7 +33,7 @@ __global__ void own_spread_kernel(const CellRecord* record, const std::uint8_t* 
 
 /// Of all ranks. Waits.
 template <class T>
-TreeSpread SpreadOctreeCuda<T>::measure() {
+TreeSpread DistributedOctreeCuda<T>::measure() {
   Buffer<TreeSpread> found(device_, 1);
   found.zero();
   own_spread_kernel<<<256, 256, 0, cuda::handle(device_.stream())>>>(record_.data(), not_own_.data(), top_cells(),
@@ -48,8 +48,8 @@ TreeSpread SpreadOctreeCuda<T>::measure() {
 
 template <class T>
 template <class Real>
-bool SpreadOctreeCuda<T>::refresh(Points<Real> here, const BringMasses<Real>& bring_masses,
-                                  const TreeSoftening& softening, int order) {
+bool DistributedOctreeCuda<T>::refresh(Points<Real> here, const BringMasses<Real>& bring_masses,
+                                       const TreeSoftening& softening, int order) {
   device_.make_current();
   if (!knows_spread_) spread_ = measure().sum;
   knows_spread_ = true;
@@ -68,29 +68,29 @@ bool SpreadOctreeCuda<T>::refresh(Points<Real> here, const BringMasses<Real>& br
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::save(StateSource& to, const std::vector<std::uint32_t>& places) {
+void DistributedOctreeCuda<T>::save(StateSource& to, const std::vector<std::uint32_t>& places) {
   device_.make_current();
-  ToldTree told;
+  ExportedTree exported;
   if (total() > 0) {
     if (!knows_spread_) spread_ = measure().sum;
     knows_spread_ = true;
-    told.frame = report_.frame, told.spread = spread_;
-    told.order = on_host(device_, place_.data(), count_);
-    for (std::uint32_t& place : told.order) place = places[place];
+    exported.frame = report_.frame, exported.spread = spread_;
+    exported.order = on_host(device_, place_.data(), count_);
+    for (std::uint32_t& place : exported.order) place = places[place];
     const auto parent = on_host(device_, parent_.data(), own_end());
     const auto link = on_host(device_, link_.data(), own_end());
     const auto acceleration = on_host(device_, acceleration_.data(), has_accelerations_ ? own_end() : 0);
-    told.accelerations = has_accelerations_;
-    told.cells = told_cells(ranks_->rank(), {top_.leaves, link, parent, top_cells(), own_end()},
-                            [&](std::uint32_t cell, ToldCell& of) {
-                              if (has_accelerations_) of.acceleration = static_cast<double>(acceleration[cell]);
-                            });
+    exported.accelerations = has_accelerations_;
+    exported.cells = exported_cells(ranks_->rank(), {top_.leaves, link, parent, top_cells(), own_end()},
+                                    [&](std::uint32_t cell, ExportedCell& of) {
+                                      if (has_accelerations_) of.acceleration = static_cast<double>(acceleration[cell]);
+                                    });
   }
-  save_in_shares(*ranks_, std::move(told), tree_kind("cuda", false), to);
+  save_in_shares(*ranks_, std::move(exported), tree_kind("cuda", false), to);
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::restore(SavedPieces& saved, SavedTop top, const std::vector<std::uint32_t>& in_tree) {
+void DistributedOctreeCuda<T>::restore(SavedPieces& saved, SavedTop top, const std::vector<std::uint32_t>& in_tree) {
   device_.make_current();
   count_ = std::ssize(in_tree);
   fetched_cells_ = 0;
@@ -126,22 +126,22 @@ void SpreadOctreeCuda<T>::restore(SavedPieces& saved, SavedTop top, const std::v
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::give_back_memory() {
+void DistributedOctreeCuda<T>::give_back_memory() {
   device_.make_current();
   arena_ = Buffer<std::byte>(), sort_scratch_ = Buffer<std::byte>();
   for (Buffer<CellPair>* const pairs : {&stack_, &pairs_[0], &pairs_[1], &pending_}) *pairs = Buffer<CellPair>();
-  ahead_.give_back_memory();
+  prefetched_.give_back_memory();
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::put_aside() {
+void DistributedOctreeCuda<T>::put_aside() {
   fetched_cells_ = 0;
   Base::put_aside();
   top_aside_ = std::exchange(top_, {});
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::take_up() {
+void DistributedOctreeCuda<T>::take_up() {
   Base::take_up();
   fetched_cells_ = 0, has_place_of_ = false;
   if (top_aside_.cells.link.empty()) return;
@@ -150,18 +150,21 @@ void SpreadOctreeCuda<T>::take_up() {
   begin_to_count();
 }
 
-template bool SpreadOctreeCuda<float>::refresh(Points<float>, const BringMasses<float>&, const TreeSoftening&, int);
-template bool SpreadOctreeCuda<float>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&, int);
-template bool SpreadOctreeCuda<double>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&, int);
-template void SpreadOctreeCuda<float>::save(StateSource&, const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<double>::save(StateSource&, const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<float>::restore(SavedPieces&, SavedTop, const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<double>::restore(SavedPieces&, SavedTop, const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<float>::give_back_memory();
-template void SpreadOctreeCuda<double>::give_back_memory();
-template void SpreadOctreeCuda<float>::put_aside();
-template void SpreadOctreeCuda<double>::put_aside();
-template void SpreadOctreeCuda<float>::take_up();
-template void SpreadOctreeCuda<double>::take_up();
+template bool DistributedOctreeCuda<float>::refresh(Points<float>, const BringMasses<float>&, const TreeSoftening&,
+                                                    int);
+template bool DistributedOctreeCuda<float>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&,
+                                                    int);
+template bool DistributedOctreeCuda<double>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&,
+                                                     int);
+template void DistributedOctreeCuda<float>::save(StateSource&, const std::vector<std::uint32_t>&);
+template void DistributedOctreeCuda<double>::save(StateSource&, const std::vector<std::uint32_t>&);
+template void DistributedOctreeCuda<float>::restore(SavedPieces&, SavedTop, const std::vector<std::uint32_t>&);
+template void DistributedOctreeCuda<double>::restore(SavedPieces&, SavedTop, const std::vector<std::uint32_t>&);
+template void DistributedOctreeCuda<float>::give_back_memory();
+template void DistributedOctreeCuda<double>::give_back_memory();
+template void DistributedOctreeCuda<float>::put_aside();
+template void DistributedOctreeCuda<double>::put_aside();
+template void DistributedOctreeCuda<float>::take_up();
+template void DistributedOctreeCuda<double>::take_up();
 
 }  // namespace pergola::tree

@@ -43,14 +43,14 @@ const Costs& costs_of(int order, bool periodic) {
 }  // namespace
 
 template <class T>
-Sink SpreadOctree<T>::counting(Sink sink) {
+Sink DistributedOctree<T>::counting(Sink sink) {
   sink.work = work_.data();
   sink.costs = costs_of(expansion_order_, this->periodic_).walk;
   return sink;
 }
 
 template <class T>
-std::int64_t SpreadOctree<T>::work() const {
+std::int64_t DistributedOctree<T>::work() const {
   if (total_ == 0) return 0;
   const std::uint64_t walked = std::accumulate(work_.begin(), work_.end(), std::uint64_t{0});
   const auto of_particle = static_cast<std::int64_t>(costs_of(expansion_order_, this->periodic_).particle);
@@ -59,7 +59,7 @@ std::int64_t SpreadOctree<T>::work() const {
 
 /// What was counted goes to the keepers: the work of a cell, shared out to its particles. Sums are of whole numbers.
 template <class T>
-void SpreadOctree<T>::keep_weights() {
+void DistributedOctree<T>::keep_weights() {
   if (std::exchange(walks_, 0) == 0) return;
   std::vector<std::uint64_t> of_cell(own_end_);
   const std::uint64_t of_all =
@@ -91,20 +91,20 @@ void SpreadOctree<T>::keep_weights() {
 
 /// Of this rank's particles, as they are sorted.
 template <class T>
-std::vector<std::int64_t> SpreadOctree<T>::weights_before(const SortBuffers& sort, std::int64_t n) const {
+std::vector<std::int64_t> DistributedOctree<T>::weights_before(const SortBuffers& sort, std::int64_t n) const {
   std::vector<std::int64_t> before(static_cast<std::size_t>(n) + 1);
   for (std::size_t k = 0; k + 1 < before.size(); ++k)
     before[k + 1] = before[k] + (weight_.empty() ? 1 : std::int64_t{weight_[sort.values.data()[k]]});
   return before;
 }
 
-template Sink SpreadOctree<float>::counting(Sink);
-template Sink SpreadOctree<double>::counting(Sink);
-template std::int64_t SpreadOctree<float>::work() const;
-template std::int64_t SpreadOctree<double>::work() const;
-template void SpreadOctree<float>::keep_weights();
-template void SpreadOctree<double>::keep_weights();
-template std::vector<std::int64_t> SpreadOctree<float>::weights_before(const SortBuffers&, std::int64_t) const;
-template std::vector<std::int64_t> SpreadOctree<double>::weights_before(const SortBuffers&, std::int64_t) const;
+template Sink DistributedOctree<float>::counting(Sink);
+template Sink DistributedOctree<double>::counting(Sink);
+template std::int64_t DistributedOctree<float>::work() const;
+template std::int64_t DistributedOctree<double>::work() const;
+template void DistributedOctree<float>::keep_weights();
+template void DistributedOctree<double>::keep_weights();
+template std::vector<std::int64_t> DistributedOctree<float>::weights_before(const SortBuffers&, std::int64_t) const;
+template std::vector<std::int64_t> DistributedOctree<double>::weights_before(const SortBuffers&, std::int64_t) const;
 
 }  // namespace pergola::tree

@@ -6,13 +6,13 @@
 namespace pergola::tree {
 
 template <class T>
-void SpreadOctreeCuda<T>::begin_to_count() {
+void DistributedOctreeCuda<T>::begin_to_count() {
   Arena(device_).room(work_, own_end(), own_end() / 16);
   work_.zero();
 }
 
 template <class T>
-std::int64_t SpreadOctreeCuda<T>::counted_work(std::int64_t times) {
+std::int64_t DistributedOctreeCuda<T>::counted_work(std::int64_t times) {
   device_.make_current();
   Arena(device_).room(work_sum_, 1);
   work_sum_.zero();
@@ -29,7 +29,7 @@ std::int64_t SpreadOctreeCuda<T>::counted_work(std::int64_t times) {
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::find_weights(std::int64_t times, std::uint32_t* by_number) {
+void DistributedOctreeCuda<T>::find_weights(std::int64_t times, std::uint32_t* by_number) {
   device_.make_current();
   cuda::launch("tree work", count_ > 0 ? own_end() : 0, device_.stream(),
                [=, link = link_.data(), order = place_.data(), work = work_.data(), top = top_cells(),
@@ -42,11 +42,11 @@ void SpreadOctreeCuda<T>::find_weights(std::int64_t times, std::uint32_t* by_num
                });
 }
 
-template void SpreadOctreeCuda<float>::begin_to_count();
-template void SpreadOctreeCuda<double>::begin_to_count();
-template std::int64_t SpreadOctreeCuda<float>::counted_work(std::int64_t);
-template std::int64_t SpreadOctreeCuda<double>::counted_work(std::int64_t);
-template void SpreadOctreeCuda<float>::find_weights(std::int64_t, std::uint32_t*);
-template void SpreadOctreeCuda<double>::find_weights(std::int64_t, std::uint32_t*);
+template void DistributedOctreeCuda<float>::begin_to_count();
+template void DistributedOctreeCuda<double>::begin_to_count();
+template std::int64_t DistributedOctreeCuda<float>::counted_work(std::int64_t);
+template std::int64_t DistributedOctreeCuda<double>::counted_work(std::int64_t);
+template void DistributedOctreeCuda<float>::find_weights(std::int64_t, std::uint32_t*);
+template void DistributedOctreeCuda<double>::find_weights(std::int64_t, std::uint32_t*);
 
 }  // namespace pergola::tree

@@ -197,7 +197,7 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
     ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
     mass = ExactSum::value(limbs);
   }
-  frame_ = SpreadBounds<Real>::frame(least, mass);
+  frame_ = DistributedBounds<Real>::frame(least, mass);
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   TopTree top;
@@ -360,7 +360,7 @@ WorkersOf TreeDomains<Real>::workers() {
 }
 
 template <class Real>
-Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids) {
+Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids) {
   device_.make_current();
   has_weights_ = false;
   Arena arena(device_);

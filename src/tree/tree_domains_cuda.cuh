@@ -48,7 +48,7 @@ class TreeDomains {
   /// Error(numerics) on all ranks when a position is not finite. `work` is free again afterwards.
   TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, const LentMemory& work);
   /// Weights of own particles for the next cut, which then shares out their sum; else ranks get as many of them. They
-  /// lie where particles are brought: the cut comes before these.
+  /// lie where particles are received: the cut comes before these.
   std::uint32_t* own_weights();
   void give_back_weights();
   /// For those of a saved tree, with the ranks that work on them, by kept particle.
@@ -59,10 +59,10 @@ class TreeDomains {
   /// Particles that this rank works on.
   std::int64_t own() const { return own_.arriving(); }
   /// Brings particles but for their masses. They lie here until the next time.
-  Points<Real> bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids);
+  Points<Real> bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids);
   /// Their masses: those that they had when domains were cut, if these were equal.
   void bring_masses(const Real* kept, Real* own);
-  /// Room for so many arrays of `count` numbers, where particles were brought.
+  /// Room for so many arrays of `count` numbers, where particles were received.
   template <std::size_t fields>
   std::array<Real*, fields> answer_room(std::size_t wanted, std::int64_t count) {
     const std::int64_t apart = aligned(count);
@@ -79,7 +79,7 @@ class TreeDomains {
     own_.template back<Real, fields>(own, kept);
   }
   /// By kept particle: the rank that works on it, and its number there. The tree has its own copies of what was
-  /// brought.
+  /// received.
   WorkersOf workers();
 
   /// The way to own particles. They may be kept where they are worked on, and elsewhere again
@@ -87,7 +87,7 @@ class TreeDomains {
   DeviceRouting& way() { return own_; }
   void keep_here();
   void keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places);
-  /// Memory that is not needed before particles are brought again goes back to the device.
+  /// Memory that is not needed before particles are received again goes back to the device.
   void give_back_memory() { arrived_ = Buffer<Real>(), has_weights_ = false; }
 
   /// Of the device's memory, where n particles are kept on each rank, messages apart; besides, where workers() are
@@ -118,7 +118,7 @@ class TreeDomains {
   bool has_weights_ = false;
   std::uint32_t *own_weight_ = nullptr, *weight_[2] = {};  // by own and by kept particle, and room to sort these
   KeyQuestions questions_;
-  SpreadBounds<Real> bounds_;
+  DistributedBounds<Real> bounds_;
   Buffer<std::uint64_t> cuts_;
   Buffer<Real> arrived_;  // x, y, z; weights before that, answers after it
   Buffer<std::uint8_t> species_;

@@ -83,7 +83,7 @@ void expect_those_of_one_rank(const AnalysisSnapshot& all, const AnalysisOptions
   const auto one = on_one_rank(all, options);
   for (const int count : rank_counts)
     run_on_thread_ranks(count, [&](Communicator& ranks) {
-      SpreadGroups groups(shared(ranks), part_of(all, ranks), options, Device::open(device, 1));
+      DistributedGroups groups(shared(ranks), part_of(all, ranks), options, Device::open(device, 1));
       EXPECT_EQ(groups.count(), static_cast<std::int64_t>(one.size())) << count;
       EXPECT_TRUE(same(groups.properties(0, groups.count()), one)) << count << " ranks";
       const auto masses = groups.masses();
@@ -101,24 +101,24 @@ AnalysisOptions linking(double spacings, std::int64_t least) {
   return options;
 }
 
-class SpreadGroupsOn : public DeviceTest {};
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadGroupsOn, OnEachDevice(), device_test_name);
+class DistributedGroupsOn : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedGroupsOn, OnEachDevice(), device_test_name);
 
 // Reference: one rank on the CPU.
-TEST_P(SpreadGroupsOn, HaveTheBitsOfOneRank) {
+TEST_P(DistributedGroupsOn, HaveTheBitsOfOneRank) {
   const auto all = clumps(4000);
   ASSERT_GT(on_one_rank(all, linking(0.2, 5)).size(), 20u);
   const std::vector<int> many{1, 2, 3, 4, 7, 64}, few{1, 3};
   expect_those_of_one_rank(all, linking(0.2, 5), GetParam() == "cpu" ? many : few, GetParam());
 }
 
-TEST(SpreadGroups, OfASpeciesHaveTheBitsOfOneRank) {
+TEST(DistributedGroups, OfASpeciesHaveTheBitsOfOneRank) {
   AnalysisOptions options = linking(0.2, 5);
   options.species = "disc";
   expect_those_of_one_rank(clumps(3000), options, {2, 3, 7});
 }
 
-TEST(SpreadGroups, InOpenSpaceHaveTheBitsOfOneRank) {
+TEST(DistributedGroups, InOpenSpaceHaveTheBitsOfOneRank) {
   auto all = clumps(2000);
   all.box = {};
   AnalysisOptions options = linking(0.2, 2);
@@ -127,13 +127,13 @@ TEST(SpreadGroups, InOpenSpaceHaveTheBitsOfOneRank) {
 }
 
 // Most ranks have neither particles nor a slab.
-TEST(SpreadGroups, HaveTheBitsOfOneRankWhereRanksHaveNothing) {
+TEST(DistributedGroups, HaveTheBitsOfOneRankWhereRanksHaveNothing) {
   expect_those_of_one_rank(clumps(5), linking(0.4, 1), {2, 7, 13});
   expect_those_of_one_rank(clumps(40), linking(0.8, 1), {64});
 }
 
 // Reference: all pairs, compared one by one, as labels spread until nothing changes.
-TEST(SpreadGroups, AreThoseOfAllPairs) {
+TEST(DistributedGroups, AreThoseOfAllPairs) {
   const auto all = clumps(600);
   const Particles& p = all.particles;
   const double length = 0.25;
@@ -190,7 +190,7 @@ AnalysisSnapshot thread_through_the_box(std::int64_t n, int turns) {
 }
 
 // Each turn is a step of the exchange of labels: the thread goes ten times through all slabs.
-TEST(SpreadGroups, ThatGoThroughAllSlabsAreOne) {
+TEST(DistributedGroups, ThatGoThroughAllSlabsAreOne) {
   const auto all = thread_through_the_box(4000, 10);
   AnalysisOptions options = linking(0.2, 100);
   options.linking_length = 0.15;
@@ -199,20 +199,20 @@ TEST(SpreadGroups, ThatGoThroughAllSlabsAreOne) {
 }
 
 // A group without mass in a box with some has no sphere to look for.
-TEST(SpreadGroups, WithoutMassHaveNoSphere) {
+TEST(DistributedGroups, WithoutMassHaveNoSphere) {
   auto all = clumps(1000);
   for (std::size_t i = 0; i < all.particles.id.size(); ++i)
     if (i % 23 != 0) all.particles.mass[i] = 0;
   expect_those_of_one_rank(all, linking(0.2, 5), {3});
 }
 
-TEST(SpreadGroups, OfNoParticlesAreRefusedByAll) {
+TEST(DistributedGroups, OfNoParticlesAreRefusedByAll) {
   const auto all = clumps(10);
   AnalysisOptions options = linking(0.2, 5);
   options.species = "stars";
   run_on_thread_ranks(3, [&](Communicator& ranks) {
-    EXPECT_THROW(SpreadGroups(shared(ranks), part_of(all, ranks), options, Device::open("cpu", 1)), Error);
-    EXPECT_THROW(SpreadGroups(shared(ranks), part_of(all, ranks), linking(3, 5), Device::open("cpu", 1)), Error);
+    EXPECT_THROW(DistributedGroups(shared(ranks), part_of(all, ranks), options, Device::open("cpu", 1)), Error);
+    EXPECT_THROW(DistributedGroups(shared(ranks), part_of(all, ranks), linking(3, 5), Device::open("cpu", 1)), Error);
   });
 }
 
@@ -241,7 +241,7 @@ void expect_result_of_one_rank(const AnalysisEntry& entry, const AnalysisSnapsho
     run_on_thread_ranks(count, [&](Communicator& ranks) { EXPECT_EQ(text(result(ranks)), one) << count << " ranks"; });
 }
 
-TEST(SpreadProfiles, OfGroupsHaveTheBitsOfOneRank) {
+TEST(DistributedProfiles, OfGroupsHaveTheBitsOfOneRank) {
   const auto all = clumps(4000);
   AnalysisOptions options = linking(0.2, 20);
   options.bins = 6;
@@ -253,7 +253,7 @@ TEST(SpreadProfiles, OfGroupsHaveTheBitsOfOneRank) {
 }
 
 // A group without mass among others: how shells are weighted is decided by all particles.
-TEST(SpreadProfiles, OfGroupsWithoutMassHaveTheBitsOfOneRank) {
+TEST(DistributedProfiles, OfGroupsWithoutMassHaveTheBitsOfOneRank) {
   auto all = clumps(2000);
   for (std::size_t i = 0; i < all.particles.id.size(); ++i)
     if (i % 23 < 12) all.particles.mass[i] = 0;
@@ -262,7 +262,7 @@ TEST(SpreadProfiles, OfGroupsWithoutMassHaveTheBitsOfOneRank) {
   expect_result_of_one_rank(profile_entry(), all, options, {3});
 }
 
-TEST(SpreadProfiles, OfASystemInOpenSpaceHaveTheBitsOfOneRank) {
+TEST(DistributedProfiles, OfASystemInOpenSpaceHaveTheBitsOfOneRank) {
   auto all = clumps(500);
   all.box = {};
   AnalysisOptions options;
@@ -278,7 +278,7 @@ TEST(SpreadProfiles, OfASystemInOpenSpaceHaveTheBitsOfOneRank) {
   expect_result_of_one_rank(profile_entry(), all, options, {3});
 }
 
-TEST(SpreadRadii, HaveTheBitsOfOneRank) {
+TEST(DistributedRadii, HaveTheBitsOfOneRank) {
   auto all = clumps(700);
   AnalysisOptions options;
   options.center = "3,9,5";  // in a periodic box
@@ -304,7 +304,7 @@ TEST(SpreadRadii, HaveTheBitsOfOneRank) {
 }
 
 // With the sphere of a halo there, from all species; and where there is none.
-TEST(SpreadProfiles, AboutAPlaceInABoxHaveTheBitsOfOneRank) {
+TEST(DistributedProfiles, AboutAPlaceInABoxHaveTheBitsOfOneRank) {
   auto all = clumps(4000);
   const Particles& p = all.particles;
   AnalysisOptions options;
@@ -318,7 +318,7 @@ TEST(SpreadProfiles, AboutAPlaceInABoxHaveTheBitsOfOneRank) {
 }
 
 // Where one rank finds that there is nothing all say so, in the words of one.
-TEST(SpreadProfiles, ThatCannotBeAreRefusedByAll) {
+TEST(DistributedProfiles, ThatCannotBeAreRefusedByAll) {
   const auto all = clumps(1000);
   run_on_thread_ranks(3, [&](Communicator& ranks) {
     AnalysisOptions options = linking(0.2, 20);

@@ -64,10 +64,10 @@ void expect_bits_of_one(std::int64_t n, int cells, const std::vector<int>& rank_
     }
 }
 
-TEST(SpreadPower, HasTheBitsOfOneRank) { expect_bits_of_one(3000, 32, {1, 2, 3, 7}); }
+TEST(DistributedPower, HasTheBitsOfOneRank) { expect_bits_of_one(3000, 32, {1, 2, 3, 7}); }
 
 // Ranks without particles, and without planes of the mesh.
-TEST(SpreadPower, HasTheBitsOfOneRankWhereRanksHaveNothing) { expect_bits_of_one(5, 8, {4, 13}); }
+TEST(DistributedPower, HasTheBitsOfOneRankWhereRanksHaveNothing) { expect_bits_of_one(5, 8, {4, 13}); }
 
 }  // namespace
 }  // namespace pergola

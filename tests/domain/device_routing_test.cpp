@@ -105,7 +105,7 @@ void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>
     std::iota(all.begin(), all.end(), static_cast<std::uint32_t>(first));
     return all;
   };
-  const auto brought = [&](Routing& routing, const std::vector<std::uint32_t>& kept) {
+  const auto received = [&](Routing& routing, const std::vector<std::uint32_t>& kept) {
     const Buffer<std::uint32_t> from(device, kept);
     Buffer<std::uint32_t> to(device, routing.arriving());
     routing.template there<std::uint32_t, 1>({from.data()}, {to.data()});
@@ -117,7 +117,7 @@ void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>
   sent[static_cast<std::size_t>((own + 1) % size)] = count;
   way.plan_in_order(sent);
   const int before = (own + size - 1) % size;
-  EXPECT_EQ(brought(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
+  EXPECT_EQ(received(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
   // They stand in the opposite order there, and go back.
   std::vector<std::uint32_t> places = numbers(0, way.arriving());
   std::reverse(places.begin(), places.end());
@@ -126,21 +126,21 @@ void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>
   back.plan_back(way, at.data());
   std::vector<std::uint32_t> there = numbers(1000 * before, way.arriving());
   std::reverse(there.begin(), there.end());
-  EXPECT_EQ(brought(back, there), numbers(1000 * own, count));
+  EXPECT_EQ(received(back, there), numbers(1000 * own, count));
   // Those that stay get other numbers.
   way.plan_to_stay(way.arriving());
-  EXPECT_EQ(brought(way, there), there);
+  EXPECT_EQ(received(way, there), there);
   way.renumber(at.data());
-  EXPECT_EQ(brought(way, there), numbers(1000 * before, way.arriving()));
+  EXPECT_EQ(received(way, there), numbers(1000 * before, way.arriving()));
   Buffer<std::byte> work(device, way.work_bytes(count));
-  Buffer<std::uint32_t> lent(device, count);
+  Buffer<std::uint32_t> borrowed(device, count);
   const auto listing = way.listing(count, work.data());
   const std::vector<std::uint32_t> goal(static_cast<std::size_t>(count), static_cast<std::uint32_t>((own + 1) % size));
   device.memory().from_host(listing.rank, goal.data(), goal.size() * sizeof goal[0]);
   device.memory().from_host(listing.particle, numbers(0, count).data(), goal.size() * sizeof goal[0]);
-  way.plan(count, work.data(), lent.data());
-  EXPECT_EQ(lent.to_host(), numbers(0, count));
-  EXPECT_EQ(brought(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
+  way.plan(count, work.data(), borrowed.data());
+  EXPECT_EQ(borrowed.to_host(), numbers(0, count));
+  EXPECT_EQ(received(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
   ranks->barrier();
 }
 
@@ -161,9 +161,10 @@ void expect_only_leavers_sent(const Device& device, const std::shared_ptr<Counte
   const Buffer<float> kept(device, std::vector<float>(static_cast<std::size_t>(count)));
   Buffer<float> arrived(device, routing.arriving());
   routing.template there<float, 1>({kept.data()}, {arrived.data()});
-  const std::int64_t sent = ranks->traffic().bytes - before, told = 256 * ranks->size();  // what ranks tell each other
+  const std::int64_t sent = ranks->traffic().bytes - before,
+                     exported = 256 * ranks->size();  // what ranks tell each other
   EXPECT_GE(sent, leavers * std::int64_t{sizeof(float)});
-  EXPECT_LE(sent, leavers * std::int64_t{sizeof(float)} + told);
+  EXPECT_LE(sent, leavers * std::int64_t{sizeof(float)} + exported);
 }
 
 TEST_P(DeviceRoutingTest, WhatStaysIsNotSent) {

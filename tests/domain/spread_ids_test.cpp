@@ -16,7 +16,7 @@ std::string complaint(int ranks, const std::vector<std::uint64_t>& ids) {
     std::vector<std::uint64_t> own;
     for (std::size_t k = rank; k < ids.size(); k += said.size()) own.push_back(ids[k]);
     try {
-      check_spread_ids(communicator, "file", own);
+      check_distributed_ids(communicator, "file", own);
     } catch (const Error& error) {
       said[rank] = error.what();
     }
@@ -25,7 +25,7 @@ std::string complaint(int ranks, const std::vector<std::uint64_t>& ids) {
   return said[0];
 }
 
-TEST(SpreadIds, ThatOccurTwiceAreFoundOnWhateverRanksTheyAre) {
+TEST(DistributedIds, ThatOccurTwiceAreFoundOnWhateverRanksTheyAre) {
   std::vector<std::uint64_t> ids;
   for (std::uint64_t k = 0; k < 50; ++k) ids.push_back(k * k * 1000003 + 7);
   for (const int ranks : {1, 2, 3, 7, 64}) EXPECT_EQ(complaint(ranks, ids), "");

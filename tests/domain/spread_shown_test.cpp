@@ -43,7 +43,7 @@ Arrays<Real> shown_in_pieces(const ShownParticles& shown, std::int64_t piece) {
   return all;
 }
 
-TEST(SpreadShown, ShowsTheParticlesOfAllRanksInTheOrderOfTheInput) {
+TEST(DistributedShown, ShowsTheParticlesOfAllRanksInTheOrderOfTheInput) {
   const Particles particles = uneven_particles(50);
   const Device device = Device::open("cpu", 1);
   const auto whole = show_particles(device, particles);
@@ -56,7 +56,7 @@ TEST(SpreadShown, ShowsTheParticlesOfAllRanksInTheOrderOfTheInput) {
       const auto own =
           show_particles(Device::open("cpu", 1), stretch(particles, shares.first(rank), shares.count(rank)));
       RankRows rows(communicator, shares);
-      const SpreadShown shown(rows, *own);
+      const DistributedShown shown(rows, *own);
       rows.on_root(
           [&] {
             for (const std::int64_t piece : {7, 50}) {
@@ -75,7 +75,7 @@ TEST(SpreadShown, ShowsTheParticlesOfAllRanksInTheOrderOfTheInput) {
 }
 
 /// Whoever asks for the species only gets nothing else.
-TEST(SpreadShown, ArraysThatNobodyWantsDoNotTravel) {
+TEST(DistributedShown, ArraysThatNobodyWantsDoNotTravel) {
   const Particles particles = uneven_particles(12);
   std::int64_t row_bytes = 0;
   run_on_thread_ranks(3, [&](Communicator& communicator) {
@@ -83,7 +83,7 @@ TEST(SpreadShown, ArraysThatNobodyWantsDoNotTravel) {
     const int rank = communicator.rank();
     const auto own = show_particles(Device::open("cpu", 1), stretch(particles, shares.first(rank), shares.count(rank)));
     RankRows rows(communicator, shares);
-    const SpreadShown shown(rows, *own);
+    const DistributedShown shown(rows, *own);
     std::vector<std::uint8_t> species(12);
     rows.on_root(
         [&] {

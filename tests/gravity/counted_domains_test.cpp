@@ -53,7 +53,7 @@ std::vector<Evaluation> evaluate(const SolverOptions& options, const std::string
     sources.count = count, sources.mass_quantum = 0x1p-40;
     sources.x = x.data(), sources.y = y.data(), sources.z = z.data(), sources.mass = mass.data();
     const auto solver =
-        make_spread_solver<float>(options, on, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+        make_distributed_solver<float>(options, on, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     for (Evaluation& one : all) {
       solver->prepare(sources);
       Buffer<float> ax(on, count), ay(on, count), az(on, count);

@@ -59,7 +59,7 @@ class MeshPlacesOnGpus : public DeviceTest {
       const std::shared_ptr<Communicator> all(&communicator, [](Communicator*) {});
       const auto mesh = make_smoothed_mesh<float>(treepm_mesh_options(options, parameters), on, treepm_law(parameters),
                                                   ranks == 0 ? nullptr : all);
-      Buffer<std::byte> memory(on, mesh->lent_bytes());
+      Buffer<std::byte> memory(on, mesh->borrowed_bytes());
       mesh->lend(memory.data(), nullptr);
       Sources<float> sources;
       sources.count = count;

@@ -132,16 +132,16 @@ std::vector<std::int64_t> some_of(std::int64_t n, std::int64_t step) {
 }
 
 /// Ranks on CPUs, and such that share a GPU.
-class SpreadDirect : public DeviceTest {
+class DistributedDirect : public DeviceTest {
  protected:
   bool on_gpu() const { return GetParam() == "cuda"; }
 
   template <class Real>
-  std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
-                                            std::shared_ptr<Communicator> ranks) const {
+  std::unique_ptr<Solver<Real>> make_distributed(const SolverOptions& options, const Device& device,
+                                                 std::shared_ptr<Communicator> ranks) const {
     if constexpr (cuda_built)
-      if (device.is_cuda()) return make_spread_direct_cuda<Real>(options, device, std::move(ranks), limits_);
-    return make_spread_solver<Real>(options, device, std::move(ranks));
+      if (device.is_cuda()) return make_distributed_direct_cuda<Real>(options, device, std::move(ranks), limits_);
+    return make_distributed_solver<Real>(options, device, std::move(ranks));
   }
 
   /// `received`: bytes that a rank got at most, where they are asked for.
@@ -154,7 +154,7 @@ class SpreadDirect : public DeviceTest {
       const auto counted =
           std::make_shared<CountedCommunicator>(std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
       const Device own = device(ranks == 3 ? 2 : 1);  // threads, which do not matter either
-      const auto solver = make_spread<Real>(options, own, counted);
+      const auto solver = make_distributed<Real>(options, own, counted);
       const int rank = communicator.rank();
       answer(*solver, own, particles, asked, shares.first(rank), shares.count(rank), sums);
       std::int64_t most = counted->traffic().received;
@@ -181,20 +181,20 @@ class SpreadDirect : public DeviceTest {
 };
 
 // Spans of 1,024 sources, which ranks keep whole or in parts, and fewer spans than ranks.
-TEST_P(SpreadDirect, HasTheSumsOfOneRankBitByBit) {
+TEST_P(DistributedDirect, HasTheSumsOfOneRankBitByBit) {
   const Moving<double> particles(5000);
   expect_sums_of_one_rank(direct_options(), particles, {}, {1, 2, 3, 4, 7, 64});
   expect_sums_of_one_rank(direct_options(), particles, {some_of(5000, 50), all_sums, true}, {1, 2, 3, 4, 7, 64});
 }
 
-TEST_P(SpreadDirect, SumsOfEachKindAreThoseOfOneRank) {
+TEST_P(DistributedDirect, SumsOfEachKindAreThoseOfOneRank) {
   for (const unsigned want :
        {unsigned{want_acceleration}, want_acceleration | want_potential, unsigned{want_potential}})
     for (const auto& places : {std::vector<std::int64_t>{}, some_of(2500, 100)})
       expect_sums_of_one_rank(direct_options(), Moving<double>(2500), {places, want}, {3});
 }
 
-TEST_P(SpreadDirect, AnyPrecisionAndSofteningWillDo) {
+TEST_P(DistributedDirect, AnyPrecisionAndSofteningWillDo) {
   SolverOptions options = direct_options(Precision::double_);
   const Asked few{some_of(2500, 60), all_sums, true};
   expect_sums_of_one_rank(options, Moving<double>(2500), few, {3});
@@ -205,7 +205,7 @@ TEST_P(SpreadDirect, AnyPrecisionAndSofteningWillDo) {
   expect_sums_of_one_rank(options, Moving<double>(2500), {}, {7});
 }
 
-TEST_P(SpreadDirect, OneParticleMayAskAndMostRanksHaveNone) {
+TEST_P(DistributedDirect, OneParticleMayAskAndMostRanksHaveNone) {
   for (const std::int64_t place : {0, 1023, 1024, 2999})
     expect_sums_of_one_rank(direct_options(), Moving<double>(3000), {{place}, all_sums, true}, {2, 7});
   expect_sums_of_one_rank(direct_options(), Moving<double>(1024), {}, {2});
@@ -214,7 +214,7 @@ TEST_P(SpreadDirect, OneParticleMayAskAndMostRanksHaveNone) {
 }
 
 // All of one rank ask and nobody else: in rounds, for what a rank gets at once has a limit.
-TEST_P(SpreadDirect, ThoseWhoAskMayBeOnOneRank) {
+TEST_P(DistributedDirect, ThoseWhoAskMayBeOnOneRank) {
   std::vector<std::int64_t> places(700);
   for (std::size_t k = 0; k < places.size(); ++k) places[k] = static_cast<std::int64_t>(k);
   expect_sums_of_one_rank(direct_options(), Moving<double>(8200), {places, all_sums}, {8});
@@ -223,7 +223,7 @@ TEST_P(SpreadDirect, ThoseWhoAskMayBeOnOneRank) {
 // The sums of a few travel: on CPUs 20 spans of 7 numbers each, on GPUs at most 264 segments, with what a rank lacks of
 // its last one, and not the sources. Where all ask each source comes by once. Ranks of GPUs tell each other where it
 // is.
-TEST_P(SpreadDirect, WhatTravelsIsTheLess) {
+TEST_P(DistributedDirect, WhatTravelsIsTheLess) {
   const Moving<double> particles(20000);
   const SolverOptions options = direct_options();
   std::int64_t for_a_few = 0, for_all = 0;
@@ -237,15 +237,15 @@ TEST_P(SpreadDirect, WhatTravelsIsTheLess) {
 }
 
 // Memory of a rank falls with its share, but on GPUs for sums of segments and sources that come by.
-TEST_P(SpreadDirect, ARankOfManyTakesLessMemory) {
-  const auto solver = make_spread_solver<double>(direct_options(), device(1), serial_communicator());
+TEST_P(DistributedDirect, ARankOfManyTakesLessMemory) {
+  const auto solver = make_distributed_solver<double>(direct_options(), device(1), serial_communicator());
   const std::int64_t n = 1 << (on_gpu() ? 24 : 20), constant = on_gpu() ? 64 << 20 : 0;
   EXPECT_LT(static_cast<double>(solver->device_bytes(n / 16)),
             1.3 * static_cast<double>(solver->device_bytes(n)) / 16 + static_cast<double>(constant));
 }
 
 /// What each rank says of two particles at a distance in x.
-std::vector<std::string> SpreadDirect::words_of_a_pair(int ranks, double distance, Asked asked) const {
+std::vector<std::string> DistributedDirect::words_of_a_pair(int ranks, double distance, Asked asked) const {
   Moving<double> particles(3000);
   for (std::size_t k = 0; k < 3; ++k) particles.number[k][2500] = particles.number[k][40] = 0;
   particles.number[0][2500] = distance;
@@ -257,7 +257,7 @@ std::vector<std::string> SpreadDirect::words_of_a_pair(int ranks, double distanc
     const std::shared_ptr<Communicator> own(&communicator, [](Communicator*) {});
     const Device here = device(1);
     const auto solver =
-        ranks == 1 ? make_solver<double>(options, here) : make_spread_solver<double>(options, here, own);
+        ranks == 1 ? make_solver<double>(options, here) : make_distributed_solver<double>(options, here, own);
     Sums<double> sums = room_for(particles, asked);
     const int rank = communicator.rank();
     try {
@@ -271,7 +271,7 @@ std::vector<std::string> SpreadDirect::words_of_a_pair(int ranks, double distanc
   return words;
 }
 
-TEST_P(SpreadDirect, ParticlesInOnePlaceAreNamedByAllRanks) {
+TEST_P(DistributedDirect, ParticlesInOnePlaceAreNamedByAllRanks) {
   for (const double distance : {0.0, 1e-25})
     for (const auto& places : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{7, 2500}}) {
       const std::string one = words_of_a_pair(1, distance, {places, all_sums})[0];
@@ -280,15 +280,15 @@ TEST_P(SpreadDirect, ParticlesInOnePlaceAreNamedByAllRanks) {
     }
 }
 
-TEST_P(SpreadDirect, NearestNeighboursAreRefused) {
-  const auto solver = make_spread_solver<double>(direct_options(), device(1), serial_communicator());
+TEST_P(DistributedDirect, NearestNeighboursAreRefused) {
+  const auto solver = make_distributed_solver<double>(direct_options(), device(1), serial_communicator());
   EXPECT_FALSE(solver->info().nearest);
   EXPECT_THROW(solver->evaluate({}, want_nearest, {}), Error);
 }
 
 // On GPUs a rank goes on with its sums as sources come by: of few targets, whose sources four warps share, and of many,
 // with segments that end within a piece.
-TEST_P(SpreadDirect, SourcesMayComeByInPieces) {
+TEST_P(DistributedDirect, SourcesMayComeByInPieces) {
   if (!on_gpu()) GTEST_SKIP() << "they do on CPUs";
   const Moving<double> particles(5000);
   for (const std::int64_t pieces_of : {1000, 64}) {
@@ -304,12 +304,12 @@ TEST_P(SpreadDirect, SourcesMayComeByInPieces) {
 }
 
 // So many targets that a GPU has groups that are served over all sources, and a rest that is split.
-TEST_P(SpreadDirect, HasTheSumsOfOneRankWhereGroupsAreWhole) {
+TEST_P(DistributedDirect, HasTheSumsOfOneRankWhereGroupsAreWhole) {
   if (!on_gpu()) GTEST_SKIP() << "a CPU has no groups";
   expect_sums_of_one_rank(direct_options(), Moving<double>(230000), {{}, want_acceleration}, {3});
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadDirect, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedDirect, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -14,7 +14,7 @@
 namespace pergola {
 namespace {
 
-class SpreadMeshForces : public DeviceTest {};
+class DistributedMeshForces : public DeviceTest {};
 
 /// How far particles reach along x and y and along z, but for some of a hundred, which are anywhere.
 struct Shape {
@@ -94,7 +94,7 @@ void expect_bits_of_one_rank(const std::string& spec, SolverOptions options, std
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       const Device own = Device::open(spec, 1);
       const Shares shares{n, ranks};
-      const auto solver = make_spread_mesh<Real>(options, own, {&communicator, [](Communicator*) {}});
+      const auto solver = make_distributed_mesh<Real>(options, own, {&communicator, [](Communicator*) {}});
       const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
       for (std::size_t s = 0; s < shapes.size(); ++s) find_forces(*solver, own, matter[s], first, count, several[s]);
     });
@@ -111,7 +111,7 @@ SolverOptions mesh_of(std::array<int, 3> cells, Assignment assignment, Gradient 
   return options;
 }
 
-TEST_P(SpreadMeshForces, HaveTheBitsOfOneRank) {
+TEST_P(DistributedMeshForces, HaveTheBitsOfOneRank) {
   const auto cic = mesh_of({32, 24, 40}, Assignment::cic, Gradient::two_point);
   expect_bits_of_one_rank<float>(GetParam(), cic, 20000, {1, 2, 3, 4, 7});
   expect_bits_of_one_rank<double>(GetParam(), cic, 5000, {2, 7});
@@ -119,7 +119,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRank) {
                                  {3, 64});
 }
 
-TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithSpectralGradients) {
+TEST_P(DistributedMeshForces, HaveTheBitsOfOneRankWithSpectralGradients) {
   const auto pcs = mesh_of({32, 32, 32}, Assignment::pcs, Gradient::spectral);
   expect_bits_of_one_rank<float>(GetParam(), pcs, 20000, {1, 2, 4, 7});
   expect_bits_of_one_rank<double>(GetParam(), pcs, 5000, {3, 40});
@@ -128,7 +128,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithSpectralGradients) {
 }
 
 // The first and the last planes of the padding are read by a four-point gradient next to the particles' cells.
-TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankInAnIsolatedBox) {
+TEST_P(DistributedMeshForces, HaveTheBitsOfOneRankInAnIsolatedBox) {
   const auto isolated = [](std::array<int, 3> cells, Assignment assignment, Gradient gradient) {
     auto options = mesh_of(cells, assignment, gradient);
     options.mesh.box.boundary = Boundary::isolated;
@@ -143,7 +143,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankInAnIsolatedBox) {
 
 // Levels that all share, that some share and that each rank has, with about as many cells along all axes and not; slabs
 // thinner than what is read around them.
-TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithMultigrid) {
+TEST_P(DistributedMeshForces, HaveTheBitsOfOneRankWithMultigrid) {
   for (const Boundary boundary : {Boundary::periodic, Boundary::isolated}) {
     const auto multigrid = [&](std::array<int, 3> cells, Gradient gradient) {
       auto options = mesh_of(cells, Assignment::tsc, gradient);
@@ -160,7 +160,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithMultigrid) {
   }
 }
 
-TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {
+TEST_P(DistributedMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {
   for (const auto route : {DensityRoute::atomic, DensityRoute::sorted}) {
     auto options = mesh_of({16, 16, 16}, Assignment::tsc, Gradient::two_point);
     options.mesh.density = route;
@@ -170,7 +170,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {
 
 // Most particles are in a few planes of the mesh: ranks work on rows, also on parts of one plane, which are divided
 // anew where particles come to planes that nobody works on.
-TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWhereParticlesAreInFewPlanes) {
+TEST_P(DistributedMeshForces, HaveTheBitsOfOneRankWhereParticlesAreInFewPlanes) {
   const std::vector<Shape> shapes{disc, thicker_disc, sphere, disc};
   auto periodic = mesh_of({16, 24, 40}, Assignment::cic, Gradient::two_point);
   expect_bits_of_one_rank<float>(GetParam(), periodic, 20000, {1, 2, 3, 4, 7, 64}, shapes);
@@ -192,7 +192,7 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWhereParticlesAreInFewPlanes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadMeshForces, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedMeshForces, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -146,7 +146,7 @@ Answer<Real> on_ranks(const std::string& spec, int ranks, const SolverOptions& o
     const Device device = Device::open(spec, ranks == 3 ? 2 : 1);  // threads do not matter either
     const Arrays<Real> arrays(device, particles);
     const auto solver =
-        make_spread_solver<Real>(options, device, std::shared_ptr<Communicator>(&counting, [](Communicator*) {}));
+        make_distributed_solver<Real>(options, device, std::shared_ptr<Communicator>(&counting, [](Communicator*) {}));
     const std::int64_t first = shares.first(counting.rank()), count = shares.count(counting.rank());
     for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
       counting.sent = 0;
@@ -179,25 +179,25 @@ void expect_bits_of_one_rank(const std::string& spec, const SolverOptions& optio
   }
 }
 
-class SpreadTree : public DeviceTest {};
+class DistributedTree : public DeviceTest {};
 
-TEST_P(SpreadTree, HasTheForcesOfOneRankBitByBit) {
+TEST_P(DistributedTree, HasTheForcesOfOneRankBitByBit) {
   std::vector<int> numbers{1, 2, 3, 4, 7};
   if (GetParam() == "cpu") numbers.push_back(64);
   expect_bits_of_one_rank<double>(GetParam(), tree_options(0.01, 1e-3), cluster(6000, false), numbers);
 }
 
-TEST_P(SpreadTree, MassesMayDiffer) {
+TEST_P(DistributedTree, MassesMayDiffer) {
   expect_bits_of_one_rank<double>(GetParam(), tree_options(0.01, 1e-2), cluster(3000, true), {2, 7}, false);
 }
 
-TEST_P(SpreadTree, CellsMayBeOpenedByTheirAngle) {
+TEST_P(DistributedTree, CellsMayBeOpenedByTheirAngle) {
   SolverOptions options = tree_options(0.01, 1e-3);
   options.tree.opening = TreeOptions::Opening::geometric;
   expect_bits_of_one_rank<double>(GetParam(), options, cluster(3000, true), {3, 5});
 }
 
-TEST_P(SpreadTree, AnyPrecisionWillDo) {
+TEST_P(DistributedTree, AnyPrecisionWillDo) {
   SolverOptions options = tree_options(0.01, 1e-3);
   options.precision = Precision::single;
   expect_bits_of_one_rank<float>(GetParam(), options, cluster(3000, true), {4});
@@ -206,7 +206,7 @@ TEST_P(SpreadTree, AnyPrecisionWillDo) {
   expect_bits_of_one_rank<double>(GetParam(), options, cluster(2000, true), {3});
 }
 
-TEST_P(SpreadTree, SofteningMayDifferBySpeciesAndKernel) {
+TEST_P(DistributedTree, SofteningMayDifferBySpeciesAndKernel) {
   SolverOptions options = tree_options(0.01, 1e-3);
   options.softening.epsilon[2] = 0.2;
   expect_bits_of_one_rank<double>(GetParam(), options, cluster(3000, true), {4, 7});
@@ -214,7 +214,7 @@ TEST_P(SpreadTree, SofteningMayDifferBySpeciesAndKernel) {
   expect_bits_of_one_rank<double>(GetParam(), options, cluster(3000, true), {2, 7});
 }
 
-TEST_P(SpreadTree, ParticlesMayLieInOnePlaceAndBeFewerThanRanks) {
+TEST_P(DistributedTree, ParticlesMayLieInOnePlaceAndBeFewerThanRanks) {
   const SolverOptions options = tree_options(0.01, 1e-3);
   Particles particles = cluster(700, true);
   for (std::size_t k = 0; k < 400; ++k)
@@ -256,24 +256,24 @@ SolverOptions box_options(const std::string& solver, double accuracy) {
   return options;
 }
 
-TEST(SpreadTreePm, HasTheForcesOfOneRankBitByBit) {
+TEST(DistributedTreePm, HasTheForcesOfOneRankBitByBit) {
   expect_bits_of_one_rank<double>("cpu", box_options("treepm", 1e-2), clustered_box(2500), {1, 2, 3, 4, 7, 64});
   expect_bits_of_one_rank<double>("cpu", box_options("treepm", 1e-2), lattice(12), {2, 7});
 }
 
-TEST(SpreadTreePm, IsTheTreeInAPeriodicBox) {
+TEST(DistributedTreePm, IsTheTreeInAPeriodicBox) {
   EXPECT_TRUE(on_ranks<double>("cpu", 3, box_options("tree", 1e-2), clustered_box(500), true).field ==
               on_one_rank<double>("cpu", box_options("treepm", 1e-2), clustered_box(500), true).field);
 }
 
-TEST(SpreadTreePm, FindsItsBoxInOpenSpace) {
+TEST(DistributedTreePm, FindsItsBoxInOpenSpace) {
   SolverOptions options = tree_options(0.01, 1e-2);
   options.solver = "treepm";
   options.mesh.box.boundary = Boundary::isolated;
   expect_bits_of_one_rank<double>("cpu", options, cluster(1000, true), {2, 7});
 }
 
-TEST(SpreadTreePm, AnyPrecisionSofteningAndBoxWillDo) {
+TEST(DistributedTreePm, AnyPrecisionSofteningAndBoxWillDo) {
   SolverOptions options = box_options("treepm", 1e-3);
   options.precision = Precision::single;
   expect_bits_of_one_rank<float>("cpu", options, clustered_box(1000), {4});
@@ -324,7 +324,7 @@ void expect_bits_of_one_rank_after_a_move(const std::string& spec, const SolverO
     const Shares shares{particles.size(), ranks};
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       const Device device = Device::open(spec, 1);
-      const auto solver = make_spread_solver<double>(
+      const auto solver = make_distributed_solver<double>(
           options, device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
       const int rank = communicator.rank();
       answer_after_a_move(*solver, device, particles, asking, shares.first(rank), shares.count(rank), several);
@@ -334,7 +334,7 @@ void expect_bits_of_one_rank_after_a_move(const std::string& spec, const SolverO
   }
 }
 
-TEST_P(SpreadTree, KeepsItsCellsForAFewThatAsk) {
+TEST_P(DistributedTree, KeepsItsCellsForAFewThatAsk) {
   std::vector<std::int64_t> some;
   for (std::int64_t k = 3; k < 1500; k += 40) some.push_back(k);
   expect_bits_of_one_rank_after_a_move(GetParam(), tree_options(0.01, 1e-3), cluster(1500, true), some);
@@ -342,13 +342,13 @@ TEST_P(SpreadTree, KeepsItsCellsForAFewThatAsk) {
     expect_bits_of_one_rank_after_a_move("cpu", box_options("treepm", 1e-2), clustered_box(1500), some);
 }
 
-TEST_P(SpreadTree, OneParticleMayAsk) {
+TEST_P(DistributedTree, OneParticleMayAsk) {
   expect_bits_of_one_rank_after_a_move(GetParam(), tree_options(0.01, 1e-3), cluster(1500, true), {700});
   if (GetParam() == "cpu")
     expect_bits_of_one_rank_after_a_move("cpu", box_options("treepm", 1e-2), clustered_box(1500), {51});
 }
 
-TEST(SpreadTreeOnCpus, ARankSendsLittleOfWhatItHas) {
+TEST(DistributedTreeOnCpus, ARankSendsLittleOfWhatItHas) {
   // Beside particles that go to the ranks of their cells and forces that come back (at most 4 + 1 + 4 numbers of eight
   // bytes here), cells and particles near the domains' faces. All to all would be 3 times 41 bytes and as much of
   // cells.
@@ -360,7 +360,7 @@ TEST(SpreadTreeOnCpus, ARankSendsLittleOfWhatItHas) {
   EXPECT_LT(each, 150);
 }
 
-TEST_P(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
+TEST_P(DistributedTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
   Particles particles = cluster(300, false);
   particles.x[250] = particles.x[40], particles.y[250] = particles.y[40], particles.z[250] = particles.z[40];
   const Shares shares{300, 3};
@@ -368,8 +368,8 @@ TEST_P(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     const Device device = this->device(1);
     const Arrays<double> arrays(device, particles);
-    const auto solver = make_spread_solver<double>(tree_options(0, 1e-3), device,
-                                                   std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const auto solver = make_distributed_solver<double>(
+        tree_options(0, 1e-3), device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
     Answer<double> answer(count);
     solver->prepare(arrays.share(first, count, true));
@@ -390,8 +390,8 @@ void expect_error_of_all_ranks(const std::string& spec, const SolverOptions& opt
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     const Device device = Device::open(spec, 1);
     const Arrays<double> arrays(device, particles);
-    const auto solver =
-        make_spread_solver<double>(options, device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const auto solver = make_distributed_solver<double>(
+        options, device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     try {
       solver->prepare(arrays.share(shares.first(communicator.rank()), shares.count(communicator.rank()), true));
     } catch (const Error& error) {
@@ -401,7 +401,7 @@ void expect_error_of_all_ranks(const std::string& spec, const SolverOptions& opt
   EXPECT_EQ(failed, std::vector<int>({1, 1, 1})) << options.solver;
 }
 
-TEST_P(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
+TEST_P(DistributedTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
   expect_error_of_all_ranks(GetParam(), tree_options(0.1, 1e-3));
   if (GetParam() != "cpu") return;
   expect_error_of_all_ranks("cpu", box_options("treepm", 1e-2));
@@ -411,7 +411,7 @@ TEST_P(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
   expect_error_of_all_ranks("cpu", open);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadTree, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedTree, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

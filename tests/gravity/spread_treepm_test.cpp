@@ -88,7 +88,7 @@ struct Kept {
 template <class Real>
 using Answer = std::array<std::vector<Real>, 4>;
 
-class SpreadTreePm : public DeviceTest {
+class DistributedTreePm : public DeviceTest {
  protected:
   /// Forces on all particles, or on every `stride`-th one.
   template <class Real>
@@ -127,7 +127,7 @@ class SpreadTreePm : public DeviceTest {
         const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
         std::shared_ptr<Communicator> all_ranks(&communicator, [](Communicator*) {});
         const auto solver =
-            ranks == 0 ? make_solver<Real>(options, on) : make_spread_solver<Real>(options, on, all_ranks);
+            ranks == 0 ? make_solver<Real>(options, on) : make_distributed_solver<Real>(options, on, all_ranks);
         use(communicator, *solver, on, first, count);
       });
     };
@@ -179,11 +179,11 @@ class SpreadTreePm : public DeviceTest {
   }
 };
 
-TEST_P(SpreadTreePm, HasTheForcesOfOneRankBitByBit) {
+TEST_P(DistributedTreePm, HasTheForcesOfOneRankBitByBit) {
   expect_bits_of_one_rank<double>(treepm(), 20000, {1, 2, 3, 4, 7});
 }
 
-TEST_P(SpreadTreePm, AnyPrecisionWillDo) {
+TEST_P(DistributedTreePm, AnyPrecisionWillDo) {
   SolverOptions options = treepm();
   options.precision = Precision::single;
   expect_bits_of_one_rank<float>(options, 20000, {3});
@@ -191,14 +191,14 @@ TEST_P(SpreadTreePm, AnyPrecisionWillDo) {
   expect_bits_of_one_rank<double>(options, 10000, {2});
 }
 
-TEST_P(SpreadTreePm, SofteningMayDifferBySpecies) {
+TEST_P(DistributedTreePm, SofteningMayDifferBySpecies) {
   SolverOptions options = treepm();
   options.softening.epsilon[2] = 0.004;
   expect_bits_of_one_rank<double>(options, 20000, {4});
 }
 
 // Trees beside the mesh and after it, as memory allows; by default the former where the test runs.
-TEST_P(SpreadTreePm, MeshAndTreesMayFollowEachOther) {
+TEST_P(DistributedTreePm, MeshAndTreesMayFollowEachOther) {
   if (GetParam() != "cuda") GTEST_SKIP() << "ranks on GPUs";
   SolverOptions options = treepm();
   options.own["treepm.overlap"] = std::int64_t{2};
@@ -210,10 +210,10 @@ TEST_P(SpreadTreePm, MeshAndTreesMayFollowEachOther) {
 }
 
 /// One root: all particles are on one rank, and the others have none.
-TEST_P(SpreadTreePm, ParticlesMayBeFew) { expect_bits_of_one_rank<double>(treepm(), 500, {3}); }
+TEST_P(DistributedTreePm, ParticlesMayBeFew) { expect_bits_of_one_rank<double>(treepm(), 500, {3}); }
 
 /// As those of more than 10⁹ particles are. Reference of the forces: larger roots with a tenth of the tolerance.
-TEST_P(SpreadTreePm, RootsMayBeSmallerThanThePlotsOfRanks) {
+TEST_P(DistributedTreePm, RootsMayBeSmallerThanTheRootBlocksOfRanks) {
   constexpr std::int64_t n = 20000;
   SolverOptions options = treepm();
   options.precision = Precision::single;
@@ -226,7 +226,7 @@ TEST_P(SpreadTreePm, RootsMayBeSmallerThanThePlotsOfRanks) {
   options.own["treepm.root_particles"] = 1e-3;
   const TreePmParameters found = treepm_parameters(options, n, box);
   const tree::Forest forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
-  ASSERT_GT(forest.level, forest.plot_level());
+  ASSERT_GT(forest.level, forest.root_block_level());
   if (!device().is_cuda()) GTEST_SKIP() << "forests are of GPUs";
   const auto larger = answers<float>(of_larger, n, 0, 0).front();
   expect_bits_of_one_rank<float>(options, n, {1, 3});
@@ -240,7 +240,7 @@ TEST_P(SpreadTreePm, RootsMayBeSmallerThanThePlotsOfRanks) {
   EXPECT_LT(std::sqrt(differences / squares), options.tree.accuracy);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreePm, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedTreePm, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

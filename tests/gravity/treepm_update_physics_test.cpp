@@ -118,26 +118,27 @@ TEST_P(TreePmUpdate, IsMadeAnewWhereParticlesHaveGoneFar) {
   }
 }
 
-TEST_P(TreePmUpdate, RestoredAndLentTreesGiveTheSameBits) {
+TEST_P(TreePmUpdate, RestoredAndBorrowedTreesGiveTheSameBits) {
   const auto d = device(2);
   const auto places = sample_places(count, 100);
   const BoxOnDevice start(d, drifting(0)), now(d, drifting(0.1)), later(d, drifting(0.17));
-  const auto whole = solver(), resumed = solver(), lent = solver(), anew = solver();
-  for (auto* one : {whole.get(), lent.get()}) one->prepare(start.sources()), one->update(now.sources());
+  const auto whole = solver(), resumed = solver(), borrowed = solver(), anew = solver();
+  for (auto* one : {whole.get(), borrowed.get()}) one->prepare(start.sources()), one->update(now.sources());
   StateBlocks blocks;
   whole->save(blocks);
   ASSERT_TRUE(resumed->restore(blocks, count));
-  lent->put_aside();
-  lent->prepare(start.sources());
-  forces(*lent, places);
-  lent->take_up();
-  for (auto* one : {whole.get(), resumed.get(), lent.get()}) one->update(later.sources());
+  borrowed->put_aside();
+  borrowed->prepare(start.sources());
+  forces(*borrowed, places);
+  borrowed->take_up();
+  for (auto* one : {whole.get(), resumed.get(), borrowed.get()}) one->update(later.sources());
   anew->prepare(later.sources());
-  const auto of_whole = forces(*whole, places), of_resumed = forces(*resumed, places), of_lent = forces(*lent, places);
+  const auto of_whole = forces(*whole, places), of_resumed = forces(*resumed, places),
+             of_borrowed = forces(*borrowed, places);
   EXPECT_EQ(of_whole.ax, of_resumed.ax);
   EXPECT_EQ(of_whole.az, of_resumed.az);
-  EXPECT_EQ(of_whole.ax, of_lent.ax);
-  EXPECT_EQ(of_whole.az, of_lent.az);
+  EXPECT_EQ(of_whole.ax, of_borrowed.ax);
+  EXPECT_EQ(of_whole.az, of_borrowed.az);
   EXPECT_NE(of_whole.ax, forces(*anew, places).ax);
 }
 
@@ -160,7 +161,7 @@ TEST_P(TreePmUpdate, NumbersOfAnotherTreeAreNotTaken) {
   blocks.put("tree.centre", centres);
   EXPECT_THROW(solver()->restore(blocks, count), Error);
   if (!d.is_cuda()) return;
-  // A forest: its roots are told apart by their places.
+  // A forest: its roots are exported apart by their places.
   blocks = {};
   whole->save(blocks);
   auto roots = blocks.get<std::uint32_t>("tree.root", blocks.blocks().at("tree.root").size() / sizeof(std::uint32_t));

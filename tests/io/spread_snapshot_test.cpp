@@ -24,7 +24,7 @@ Particles particles_of(std::int64_t count, bool mixed) {
   return p;
 }
 
-class SpreadSnapshot : public FileTest {
+class DistributedSnapshot : public FileTest {
  protected:
   std::vector<std::filesystem::path> names(const std::string& name, int files) const {
     if (files == 1) return {at(name)};
@@ -38,7 +38,7 @@ class SpreadSnapshot : public FileTest {
       HostParticles all(particles);
       const Shares shares{particles.size(), ranks};
       ShareSource own(all, shares.first(communicator.rank()), shares.count(communicator.rank()));
-      write_spread_snapshot(communicator, at(name), header_, own, options);
+      write_distributed_snapshot(communicator, at(name), header_, own, options);
     });
   }
 
@@ -65,12 +65,12 @@ class SpreadSnapshot : public FileTest {
   SnapshotHeader header_;
 };
 
-TEST_F(SpreadSnapshot, HasTheFilesOfOneProcess) {
+TEST_F(DistributedSnapshot, HasTheFilesOfOneProcess) {
   for (const bool mixed : {false, true})
     expect_files_of_one(particles_of(3001, mixed), {}, {1, 2, 3, 4, 7}, {1, 3, 5, 8});
 }
 
-TEST_F(SpreadSnapshot, HasTheFilesOfOneProcessInOtherFormats) {
+TEST_F(DistributedSnapshot, HasTheFilesOfOneProcessInOtherFormats) {
   const Particles particles = particles_of(2011, true);
   WriteOptions options;
   options.format = SnapshotFormat::gadget2;
@@ -80,17 +80,17 @@ TEST_F(SpreadSnapshot, HasTheFilesOfOneProcessInOtherFormats) {
   expect_files_of_one(particles, options, {3}, {1});
 }
 
-TEST_F(SpreadSnapshot, TakesSeveralRoundsForALargeFile) {
+TEST_F(DistributedSnapshot, TakesSeveralRoundsForALargeFile) {
   WriteOptions options;
   options.format = SnapshotFormat::gadget1;
   expect_files_of_one(particles_of(300001, true), options, {1, 3}, {1});
 }
 
-TEST_F(SpreadSnapshot, MayHaveMoreRanksOrFilesThanParticles) {
+TEST_F(DistributedSnapshot, MayHaveMoreRanksOrFilesThanParticles) {
   expect_files_of_one(particles_of(3, true), {}, {2, 7}, {1, 8});
 }
 
-TEST_F(SpreadSnapshot, IsReadAsOne) {
+TEST_F(DistributedSnapshot, IsReadAsOne) {
   const Particles particles = some_particles(3001, false);
   WriteOptions options;
   options.files = 4;
@@ -99,7 +99,7 @@ TEST_F(SpreadSnapshot, IsReadAsOne) {
 }
 
 // A rank's file cannot get its name: no rank leaves one, and all say the same.
-TEST_F(SpreadSnapshot, LeavesNothingWhereOneRankCannotWrite) {
+TEST_F(DistributedSnapshot, LeavesNothingWhereOneRankCannotWrite) {
   const Particles particles = particles_of(1000, true);
   WriteOptions options;
   options.files = 3;
@@ -113,7 +113,7 @@ TEST_F(SpreadSnapshot, LeavesNothingWhereOneRankCannotWrite) {
       const int rank = communicator.rank();
       ShareSource own(all, shares.first(rank), shares.count(rank));
       try {
-        write_spread_snapshot(communicator, at("set"), header_, own, options);
+        write_distributed_snapshot(communicator, at("set"), header_, own, options);
       } catch (const Error& error) {
         said[static_cast<std::size_t>(rank)] = error.what();
       }

@@ -53,14 +53,14 @@ void expect_map_of_one_rank(const Particles& all, const ProjectionOptions& optio
     });
 }
 
-TEST(SpreadProjection, IsThatOfOneRank) {
+TEST(DistributedProjection, IsThatOfOneRank) {
   const Particles all = sea(3000);
   expect_map_of_one_rank(all, {SightLine::z, {{0.1, 0, 0}, 0.8}, 64, 1}, {1, 2, 3, 4, 7, 64});
   expect_map_of_one_rank(all, {SightLine::x, {{0.4, 0.4, 0.4}, 1}, 64, 1, 1}, {2, 3, 7});
   expect_map_of_one_rank(sea(5), {SightLine::y, {{0, 0, 0}, 2}, 64, 1}, {7});
 }
 
-TEST(SpreadProjection, OfMasslessAndOfManyParticlesIsThatOfOneRank) {
+TEST(DistributedProjection, OfMasslessAndOfManyParticlesIsThatOfOneRank) {
   Particles all = sea(70000);  // too many for spots
   expect_map_of_one_rank(all, {SightLine::z, {{0, 0, 0}, 2}, 32, 1}, {3});
   ASSERT_TRUE(project(all, {SightLine::z, {{0, 0, 0}, 2}, 32, 1}).spots.empty());
@@ -69,7 +69,7 @@ TEST(SpreadProjection, OfMasslessAndOfManyParticlesIsThatOfOneRank) {
   expect_map_of_one_rank(all, {SightLine::z, {{0, 0, 0}, 1}, 32, 1}, {3});
 }
 
-TEST(SpreadProjection, DoesNotDependOnTheOrderOfTheParticles) {
+TEST(DistributedProjection, DoesNotDependOnTheOrderOfTheParticles) {
   const Particles all = sea(2000);
   Particles turned = all;
   for (auto* values : {&turned.x, &turned.y, &turned.z, &turned.mass}) std::reverse(values->begin(), values->end());
@@ -78,7 +78,7 @@ TEST(SpreadProjection, DoesNotDependOnTheOrderOfTheParticles) {
 }
 
 // Reference: medians by sorting all.
-TEST(SpreadFrame, IsThatOfOneRank) {
+TEST(DistributedFrame, IsThatOfOneRank) {
   for (const std::int64_t n : {1, 5, 16, 17, 1000}) {
     const Particles all = sea(n);
     const Frame one = automatic_frame(all, SightLine::y);
@@ -98,7 +98,7 @@ TEST(SpreadFrame, IsThatOfOneRank) {
   }
 }
 
-TEST(SpreadProjection, OfNothingIsRefusedByAll) {
+TEST(DistributedProjection, OfNothingIsRefusedByAll) {
   run_on_thread_ranks(3, [&](Communicator& ranks) {
     EXPECT_THROW(project(Particles{}, {SightLine::z, {{0, 0, 0}, 1}, 32, 1}, ranks), Error);
   });

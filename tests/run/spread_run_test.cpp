@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Runs whose ranks keep their own particles: what they leave is what one rank leaves.
-class SpreadRuns : public testing::Test {
+class DistributedRuns : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::temp_directory_path() / ("pergola-spread-" + std::to_string(::getpid()));
@@ -137,7 +137,7 @@ cells = 16
   fs::path folder_;
 };
 
-TEST_F(SpreadRuns, LeaveTheFilesOfOneRank) {
+TEST_F(DistributedRuns, LeaveTheFilesOfOneRank) {
   run(1, config(), "one");
   for (const int ranks : {2, 3, 4, 7}) {
     const std::string name = std::to_string(ranks);
@@ -158,7 +158,7 @@ TEST_F(SpreadRuns, LeaveTheFilesOfOneRank) {
   }
 }
 
-TEST_F(SpreadRuns, OfAnExpandingUniverseLeaveTheFilesOfOneRank) {
+TEST_F(DistributedRuns, OfAnExpandingUniverseLeaveTheFilesOfOneRank) {
   run(1, universe(), "one");
   EXPECT_EQ(run(3, universe(), "three"), RunStatus::finished);
   expect_same("three", "one");
@@ -168,7 +168,7 @@ TEST_F(SpreadRuns, OfAnExpandingUniverseLeaveTheFilesOfOneRank) {
 }
 
 // Its softening changes with the scale factor.
-TEST_F(SpreadRuns, OfAnExpandingUniverseWithTreePmLeaveTheFilesOfOneRank) {
+TEST_F(DistributedRuns, OfAnExpandingUniverseWithTreePmLeaveTheFilesOfOneRank) {
   const RunConfig used =
       universe({"gravity.solver=treepm", "gravity.tree.accuracy=1e-2", "gravity.softening=0.5",
                 "gravity.softening_max_proper=0.04", "output.snapshots_every=0.3", "output.energy_every=0.2"});
@@ -180,7 +180,7 @@ TEST_F(SpreadRuns, OfAnExpandingUniverseWithTreePmLeaveTheFilesOfOneRank) {
   expect_same("resumed", "one");
 }
 
-TEST_F(SpreadRuns, WithBlockStepsLeaveTheFilesOfOneRank) {
+TEST_F(DistributedRuns, WithBlockStepsLeaveTheFilesOfOneRank) {
   const RunConfig used = config({"gravity.solver=tree", "particles.n=300", "time.steps=block", "time.step_max=0.0625",
                                  "gravity.softening=0.01", "output.force_audit_every=5"});
   run(1, used, "one");
@@ -191,7 +191,7 @@ TEST_F(SpreadRuns, WithBlockStepsLeaveTheFilesOfOneRank) {
   expect_same("resumed", "one");
 }
 
-TEST_F(SpreadRuns, WithATreeLeaveTheFilesOfOneRank) {
+TEST_F(DistributedRuns, WithATreeLeaveTheFilesOfOneRank) {
   run(1, tree(), "one");
   EXPECT_EQ(run(3, tree(), "three"), RunStatus::finished);
   expect_same("three", "one");
@@ -201,7 +201,7 @@ TEST_F(SpreadRuns, WithATreeLeaveTheFilesOfOneRank) {
 }
 
 // The sample of a moment is that of one rank; the other ranks give their part of it.
-TEST_F(SpreadRuns, AreShownToWhoWatches) {
+TEST_F(DistributedRuns, AreShownToWhoWatches) {
   Watcher one, three;
   run(1, config(), "one", Until::end, false, &one);
   EXPECT_EQ(run(3, config(), "three", Until::end, false, &three), RunStatus::finished);
@@ -213,7 +213,7 @@ TEST_F(SpreadRuns, AreShownToWhoWatches) {
   EXPECT_EQ(three.seen.back(), one.seen.back());
 }
 
-TEST_F(SpreadRuns, AreResumedOnAnyNumberOfRanks) {
+TEST_F(DistributedRuns, AreResumedOnAnyNumberOfRanks) {
   run(1, config(), "one");
   EXPECT_EQ(run(3, config(), "resumed", Until::first_look), RunStatus::interrupted);
   EXPECT_EQ(run(1, config(), "resumed", Until::first_look, true), RunStatus::interrupted);

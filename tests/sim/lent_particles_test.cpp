@@ -30,27 +30,27 @@ Particles plummer(std::int64_t n) {
   return make_model("plummer", options);
 }
 
-TEST(LentParticles, AreThoseThatAreShown) {
+TEST(BorrowedParticles, AreThoseThatAreShown) {
   for (const char* solver : {"direct", "tree"}) {
     GravitySystem simulation(leapfrog(solver), plummer(300));
     simulation.run_until(0.25);
     const Particles shown = simulation.particles();
-    const LentParticles lent = simulation.lend();
-    ASSERT_EQ(lent.count, 300);
-    EXPECT_EQ(lent.time, 0.25);
-    ASSERT_FALSE(lent.single);
-    for (std::int64_t i = 0; i < lent.count; ++i) {
+    const BorrowedParticles borrowed = simulation.lend();
+    ASSERT_EQ(borrowed.count, 300);
+    EXPECT_EQ(borrowed.time, 0.25);
+    ASSERT_FALSE(borrowed.single);
+    for (std::int64_t i = 0; i < borrowed.count; ++i) {
       const auto at =
-          static_cast<std::size_t>(std::find(shown.id.begin(), shown.id.end(), lent.id[i]) - shown.id.begin());
+          static_cast<std::size_t>(std::find(shown.id.begin(), shown.id.end(), borrowed.id[i]) - shown.id.begin());
       ASSERT_LT(at, shown.id.size());
-      EXPECT_EQ(static_cast<const double*>(lent.x)[i], shown.x[at]);
-      EXPECT_EQ(static_cast<const double*>(lent.vz)[i], shown.vz[at]);
-      EXPECT_EQ(static_cast<const double*>(lent.mass)[i], shown.mass[at]);
+      EXPECT_EQ(static_cast<const double*>(borrowed.x)[i], shown.x[at]);
+      EXPECT_EQ(static_cast<const double*>(borrowed.vz)[i], shown.vz[at]);
+      EXPECT_EQ(static_cast<const double*>(borrowed.mass)[i], shown.mass[at]);
     }
   }
 }
 
-TEST(LentParticles, LendingChangesNoBitAndCopiesNothing) {
+TEST(BorrowedParticles, LendingChangesNoBitAndCopiesNothing) {
   GravitySystem lending(leapfrog("direct"), plummer(100)), other(leapfrog("direct"), plummer(100));
   const void* place = lending.lend().x;
   for (int k = 1; k <= 4; ++k) {
@@ -62,13 +62,14 @@ TEST(LentParticles, LendingChangesNoBitAndCopiesNothing) {
 }
 
 /// A system that is moved as a whole moves on as before.
-TEST(LentParticles, WhatIsChangedIsTakenUp) {
+TEST(BorrowedParticles, WhatIsChangedIsTakenUp) {
   GravitySystem simulation(leapfrog("direct"), plummer(100));
   const double x = simulation.particles().x[0];
-  const LentParticles lent = simulation.lend();
-  for (std::int64_t i = 0; i < lent.count; ++i) {
-    static_cast<double*>(lent.x)[i] += 10;
-    static_cast<double*>(lent.vx)[i] = static_cast<double*>(lent.vy)[i] = static_cast<double*>(lent.vz)[i] = 0;
+  const BorrowedParticles borrowed = simulation.lend();
+  for (std::int64_t i = 0; i < borrowed.count; ++i) {
+    static_cast<double*>(borrowed.x)[i] += 10;
+    static_cast<double*>(borrowed.vx)[i] = static_cast<double*>(borrowed.vy)[i] = static_cast<double*>(borrowed.vz)[i] =
+        0;
   }
   simulation.take_back();
   EXPECT_EQ(simulation.particles().x[0], x + 10);
@@ -79,10 +80,10 @@ TEST(LentParticles, WhatIsChangedIsTakenUp) {
   EXPECT_NEAR(after.momentum.x, 0, 1e-12);  // under forces of the new places, which add up to nothing
 }
 
-TEST(LentParticles, AChangeThatIsNoNumberNamesTheParticle) {
+TEST(BorrowedParticles, AChangeThatIsNoNumberNamesTheParticle) {
   GravitySystem simulation(leapfrog("direct"), plummer(10));
-  const LentParticles lent = simulation.lend();
-  static_cast<double*>(lent.y)[3] = std::numeric_limits<double>::quiet_NaN();
+  const BorrowedParticles borrowed = simulation.lend();
+  static_cast<double*>(borrowed.y)[3] = std::numeric_limits<double>::quiet_NaN();
   try {
     simulation.take_back();
     FAIL() << "expected an error";
@@ -91,14 +92,14 @@ TEST(LentParticles, AChangeThatIsNoNumberNamesTheParticle) {
   }
 }
 
-TEST(LentParticles, WhatSomebodyStillUsesIsHisOwn) {
+TEST(BorrowedParticles, WhatSomebodyStillUsesIsHisOwn) {
   GravitySystem simulation(leapfrog("direct"), plummer(50));
-  const LentParticles lent = simulation.lend();
-  auto* x = static_cast<double*>(lent.x);
+  const BorrowedParticles borrowed = simulation.lend();
+  auto* x = static_cast<double*>(borrowed.x);
   const double before = x[0];
-  const auto kept = simulation.leave_lent();
+  const auto kept = simulation.leave_borrowed();
   ASSERT_TRUE(kept);
-  EXPECT_NE(simulation.lend().x, lent.x);
+  EXPECT_NE(simulation.lend().x, borrowed.x);
   EXPECT_EQ(simulation.particles().x[0], before);
   x[0] = 100;
   simulation.run_until(0.25);
@@ -106,7 +107,7 @@ TEST(LentParticles, WhatSomebodyStillUsesIsHisOwn) {
   EXPECT_LT(std::abs(simulation.particles().x[0] - before), 10);
 }
 
-TEST(LentParticles, AreRefusedWhereParticlesHaveTimesOfTheirOwn) {
+TEST(BorrowedParticles, AreRefusedWhereParticlesHaveTimesOfTheirOwn) {
   RunConfig config = leapfrog("direct");
   config.time.integrator = "hermite";
   config.time.step = 0;

@@ -14,7 +14,7 @@ namespace pergola {
 using Settings = std::vector<std::string>;
 
 /// Eight steps of a mesh in a box of 1, but for the settings.
-inline RunConfig spread_config(const Settings& settings) {
+inline RunConfig distributed_config(const Settings& settings) {
   Settings all{"run.end_time=0.5",      "run.device=cpu",     "run.threads=1",    "gravity.solver=mesh",
                "gravity.mesh.cells=16", "gravity.mesh.box=1", "time.step=0.0625", "time.integrator=leapfrog"};
   all.insert(all.end(), settings.begin(), settings.end());

@@ -34,7 +34,7 @@ Particles with_a_heavy_one(std::int64_t n) {
 }
 
 /// On CPUs, and as ranks that share a GPU.
-class SpreadDirectSystem : public DeviceTest {
+class DistributedDirectSystem : public DeviceTest {
  protected:
   Settings here(Settings settings, const Settings& more = {}) const {
     settings.push_back("run.device=" + GetParam());
@@ -44,55 +44,55 @@ class SpreadDirectSystem : public DeviceTest {
   std::vector<std::string> words_of_a_fall(int ranks) const;
 };
 
-TEST_P(SpreadDirectSystem, HasTheBitsOfOneRankWithTheLeapfrog) {
+TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithTheLeapfrog) {
   expect_bits_of_one_rank(here(leapfrog), crossing_particles(1500, 0), {2, 3, 4, 7, 64});
   expect_bits_of_one_rank(here(leapfrog, {"run.precision=single"}), crossing_particles(300, 0), {4});
   expect_bits_of_one_rank(here(leapfrog, {"run.precision=double"}), crossing_particles(5, 0), {7});
 }
 
 // Steps are then chosen from jerks.
-TEST_P(SpreadDirectSystem, SofteningMayBeZero) {
+TEST_P(DistributedDirectSystem, SofteningMayBeZero) {
   const Settings unsoftened{"gravity.solver=direct", "gravity.softening=0", "time.adaptive=true", "time.eta=0.5"};
   expect_bits_of_one_rank(here(unsoftened), crossing_particles(200, 0), {3});
 }
 
-TEST_P(SpreadDirectSystem, HasTheBitsOfOneRankWithBlockSteps) {
+TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithBlockSteps) {
   const Settings blocks = here(leapfrog, {"time.steps=block", "time.step_max=0.125", "time.eta=0.4"});
   const Particles particles = with_a_heavy_one(1300);
-  const Seen end = run_on(1, spread_config(blocks), particles)[1];
+  const Seen end = run_on(1, distributed_config(blocks), particles)[1];
   EXPECT_LT(end.counts.particle_steps, end.counts.steps * particles.size() / 2);
   expect_bits_of_one_rank(blocks, particles, {3, 7});
   expect_going_on_with_the_same_bits(blocks, with_a_heavy_one(240), {1, 2});
 }
 
-TEST_P(SpreadDirectSystem, HasTheBitsOfOneRankWithHermite) {
+TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithHermite) {
   const Particles particles = with_a_heavy_one(1300);
-  const Seen end = run_on(1, spread_config(here(hermite)), particles)[1];
+  const Seen end = run_on(1, distributed_config(here(hermite)), particles)[1];
   EXPECT_LT(end.counts.particle_steps, end.counts.steps * particles.size() / 4);
   if (GetParam() == "cuda") return expect_bits_of_one_rank(here(hermite), particles, {4});  // which take turns
   expect_bits_of_one_rank(here(hermite), particles, {2, 3, 4, 7});
   expect_bits_of_one_rank(here(hermite), with_a_heavy_one(90), {64});
 }
 
-TEST_P(SpreadDirectSystem, HasTheBitsOfOneRankWithHermiteOfAnyPrecision) {
+TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithHermiteOfAnyPrecision) {
   expect_bits_of_one_rank(here(hermite, {"run.precision=single"}), with_a_heavy_one(200), {3});
   expect_bits_of_one_rank(here(hermite, {"run.precision=double", "time.corrector_iterations=2"}), with_a_heavy_one(100),
                           {4});
 }
 
 // Most ranks have no particle, and one is active at a time.
-TEST_P(SpreadDirectSystem, RanksMayHaveNoneOfTheParticlesOfHermite) {
+TEST_P(DistributedDirectSystem, RanksMayHaveNoneOfTheParticlesOfHermite) {
   expect_bits_of_one_rank(here(hermite), crossing_particles(3, 0), {7});
   expect_bits_of_one_rank(here(hermite), crossing_particles(1, 0), {2});
 }
 
-TEST_P(SpreadDirectSystem, HermiteGoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+TEST_P(DistributedDirectSystem, HermiteGoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   expect_going_on_with_the_same_bits(here(hermite), with_a_heavy_one(120), {1, 2, 4, 7});
 }
 
 // Rank 0 knows the steps of all.
-TEST_P(SpreadDirectSystem, KnowsTheStepsOfAllRanks) {
-  const RunConfig config = spread_config(here(hermite));
+TEST_P(DistributedDirectSystem, KnowsTheStepsOfAllRanks) {
+  const RunConfig config = distributed_config(here(hermite));
   std::vector<StepClass> found[2];
   for (const int ranks : {1, 3})
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
@@ -108,17 +108,17 @@ TEST_P(SpreadDirectSystem, KnowsTheStepsOfAllRanks) {
   }
 }
 
-TEST_P(SpreadDirectSystem, EachRankKeepsItsShareOnly) { expect_shares(here(leapfrog)); }
+TEST_P(DistributedDirectSystem, EachRankKeepsItsShareOnly) { expect_shares(here(leapfrog)); }
 
-TEST_P(SpreadDirectSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+TEST_P(DistributedDirectSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   expect_going_on_with_the_same_bits(here(leapfrog));
 }
 
 /// What each of so many ranks says of two particles in one place.
-std::vector<std::string> SpreadDirectSystem::words_of_a_collision(int ranks, const Settings& settings) const {
+std::vector<std::string> DistributedDirectSystem::words_of_a_collision(int ranks, const Settings& settings) const {
   auto particles = crossing_particles(200, 0);
   particles.x[150] = particles.x[20], particles.y[150] = particles.y[20], particles.z[150] = particles.z[20];
-  const RunConfig config = spread_config(here(settings, {"gravity.softening=0"}));
+  const RunConfig config = distributed_config(here(settings, {"gravity.softening=0"}));
   std::vector<std::string> words(static_cast<std::size_t>(ranks));
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     try {
@@ -130,7 +130,7 @@ std::vector<std::string> SpreadDirectSystem::words_of_a_collision(int ranks, con
   return words;
 }
 
-TEST_P(SpreadDirectSystem, ParticlesInOnePlaceAreNamedByAllRanks) {
+TEST_P(DistributedDirectSystem, ParticlesInOnePlaceAreNamedByAllRanks) {
   for (const Settings& settings : {leapfrog, hermite}) {
     const std::string one = words_of_a_collision(1, settings)[0];
     EXPECT_NE(one.find("ids 21 and 151"), std::string::npos) << one;
@@ -139,24 +139,24 @@ TEST_P(SpreadDirectSystem, ParticlesInOnePlaceAreNamedByAllRanks) {
 }
 
 /// What each of so many ranks says of two heavy particles that fall onto each other.
-std::vector<std::string> SpreadDirectSystem::words_of_a_fall(int ranks) const {
+std::vector<std::string> DistributedDirectSystem::words_of_a_fall(int ranks) const {
   auto particles = crossing_particles(10, 0);
   for (const std::size_t k : {3u, 8u}) {
     particles.mass[k] = 10;
     particles.y[k] = particles.z[k] = particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
   }
   particles.x[3] = 5, particles.x[8] = 5.01;
-  return words_of_ranks(ranks, spread_config(here(hermite, {"gravity.softening=0", "run.precision=double"})),
+  return words_of_ranks(ranks, distributed_config(here(hermite, {"gravity.softening=0", "run.precision=double"})),
                         particles);
 }
 
-TEST_P(SpreadDirectSystem, AParticleWhoseStepIsTooShortIsNamedByAllRanks) {
+TEST_P(DistributedDirectSystem, AParticleWhoseStepIsTooShortIsNamedByAllRanks) {
   const std::string one = words_of_a_fall(1)[0];
   EXPECT_NE(one.find("particle id 4 at time"), std::string::npos) << one;
   for (const std::string& several : words_of_a_fall(4)) EXPECT_EQ(several, one);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadDirectSystem, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedDirectSystem, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

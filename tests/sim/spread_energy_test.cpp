@@ -40,7 +40,7 @@ std::vector<Energies> energies_on(int ranks, const RunConfig& config, const Part
 /// Returns how many are outside the mesh.
 std::int64_t expect_bits_of_one_rank(const Settings& settings, const Particles& particles,
                                      const std::vector<int>& numbers, double time = 0) {
-  const RunConfig config = spread_config(settings);
+  const RunConfig config = distributed_config(settings);
   std::int64_t outside = 0;
   const Energies one = energies_on(1, config, particles, time, outside)[0];
   EXPECT_NE(one.potential, 0);
@@ -53,25 +53,25 @@ std::int64_t expect_bits_of_one_rank(const Settings& settings, const Particles& 
 }
 
 // More than five chunks of 1024, which ranks keep whole or in parts of all sizes, and fewer chunks than ranks.
-TEST(SpreadEnergy, HasTheBitsOfOneRankOnAnyNumberOfRanks) {
+TEST(DistributedEnergy, HasTheBitsOfOneRankOnAnyNumberOfRanks) {
   expect_bits_of_one_rank({}, some_particles(5500, 0), {2, 3, 4, 7, 64});
   expect_bits_of_one_rank({"run.precision=double"}, some_particles(2500, 0), {3, 7});
 }
 
 // Where particles outside the mesh, which do not act, count in full.
-TEST(SpreadEnergy, HasTheBitsOfOneRankWithParticlesOutsideTheMesh) {
+TEST(DistributedEnergy, HasTheBitsOfOneRankWithParticlesOutsideTheMesh) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.box=1.0"};
   EXPECT_GT(expect_bits_of_one_rank(isolated, some_particles(2500, -0.5, 0.15), {2, 7}, 0.25), 0);
 }
 
-TEST(SpreadEnergy, HasTheBitsOfOneRankWithTreePm) {
+TEST(DistributedEnergy, HasTheBitsOfOneRankWithTreePm) {
   expect_bits_of_one_rank({"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
                            "gravity.tree.accuracy=1e-2"},
                           some_particles(2500, 0), {3, 4});
 }
 
 // The sum over all pairs, for which each rank finds the potentials of its own.
-TEST(SpreadEnergy, HasTheBitsOfOneRankOfASumOverAllPairs) {
+TEST(DistributedEnergy, HasTheBitsOfOneRankOfASumOverAllPairs) {
   const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01"};
   expect_bits_of_one_rank(tree, some_particles(1500, 0), {2, 3});
   expect_bits_of_one_rank(tree, some_particles(5, 0), {7});
@@ -89,7 +89,7 @@ std::vector<Line> lines_on(int ranks) {
                           "run.end_time=0.025",     "output.energy_every=0.1",   "cosmology.omega_matter=0.3"};
   std::vector<Line> lines(static_cast<std::size_t>(ranks));
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(spread_config(settings), kept_elsewhere(communicator));
+    GravitySystem simulation(distributed_config(settings), kept_elsewhere(communicator));
     simulation.measure();
     simulation.finish();
     auto& [row, waves] = lines[static_cast<std::size_t>(communicator.rank())];
@@ -100,7 +100,7 @@ std::vector<Line> lines_on(int ranks) {
 }
 
 // Their largest waves are summed in chunks of 16384, of which there are three.
-TEST(SpreadEnergy, OfAUniverseHasTheBitsOfOneRank) {
+TEST(DistributedEnergy, OfAUniverseHasTheBitsOfOneRank) {
   const Line one = lines_on(1)[0];
   EXPECT_NE(one.row.error.value(), 0);
   for (const int ranks : {2, 7}) {

@@ -139,28 +139,28 @@ void expect_bits_of_one_rank(const RunConfig& config, const std::vector<int>& nu
   }
 }
 
-class SpreadPlasma : public DeviceTest {};
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadPlasma, OnEachDevice(), device_test_name);
+class DistributedPlasma : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedPlasma, OnEachDevice(), device_test_name);
 
-TEST_P(SpreadPlasma, HasTheBitsOfOneRank) {
+TEST_P(DistributedPlasma, HasTheBitsOfOneRank) {
   expect_bits_of_one_rank(with(GetParam(), {"run.end_time=2.05"}), {2, 3, 4, 7, 64});
 }
 
-TEST_P(SpreadPlasma, HasTheBitsOfOneRankInThreeDimensionsWithDoublesAndAMagneticField) {
+TEST_P(DistributedPlasma, HasTheBitsOfOneRankInThreeDimensionsWithDoublesAndAMagneticField) {
   expect_bits_of_one_rank(with(GetParam(), {"run.precision=double", "plasma.cells=[4, 4, 4]", "run.end_time=1.5",
                                             "plasma.species.electrons.perturbation={mode=[1, 1, 0], amplitude=0.05}",
                                             "plasma.magnetic_field=[0.1, 0.2, 0.3]"}),
                           {3});
 }
 
-TEST_P(SpreadPlasma, RanksMayHaveNoParticles) {
+TEST_P(DistributedPlasma, RanksMayHaveNoParticles) {
   expect_bits_of_one_rank(
       with(GetParam(), {"plasma.cells=[2, 2]", "plasma.species.electrons.particles_per_cell=1",
                         "plasma.species.ions.particles_per_cell=1", "plasma.species.electrons.temperature=1"}),
       {7});
 }
 
-TEST_P(SpreadPlasma, EachRankKeepsItsShareOnly) {
+TEST_P(DistributedPlasma, EachRankKeepsItsShareOnly) {
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     PlasmaSystem system(with(GetParam(), {}), nullptr, kept_elsewhere(communicator));
     system.advance(1, nullptr);
@@ -169,7 +169,7 @@ TEST_P(SpreadPlasma, EachRankKeepsItsShareOnly) {
   });
 }
 
-TEST_P(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+TEST_P(DistributedPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   const RunConfig config = with(GetParam(), {});
   const Seen whole = run_on(1, config)[1];
   StateBlocks state;

@@ -104,7 +104,7 @@ inline std::vector<std::string> words_of_ranks(int ranks, const RunConfig& confi
 
 inline void expect_bits_of_one_rank(const Settings& settings, const Particles& particles,
                                     const std::vector<int>& numbers) {
-  const RunConfig config = spread_config(settings);
+  const RunConfig config = distributed_config(settings);
   const auto one = run_on(1, config, particles);
   for (const int ranks : numbers) {
     const auto several = run_on(ranks, config, particles);
@@ -118,7 +118,7 @@ inline void expect_bits_of_one_rank(const Settings& settings, const Particles& p
 inline void expect_going_on_with_the_same_bits(const Settings& settings,
                                                const Particles& particles = crossing_particles(120, 0),
                                                const std::vector<int>& numbers = {1, 2, 4, 7}) {
-  const RunConfig config = spread_config(settings);
+  const RunConfig config = distributed_config(settings);
   const Seen whole = run_on(1, config, particles)[1];
   StateBlocks state;
   for (const int before : {3, 1}) {
@@ -160,7 +160,7 @@ inline Particles with_a_clump() {
 
 /// Steps of several levels, in which some particles ask: less than one in `one_in` in the mean.
 inline void expect_bits_in_blocks(const Settings& settings, int one_in) {
-  const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
+  const Seen end = run_on(1, distributed_config(settings), with_a_clump())[1];
   EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() / one_in);
   expect_bits_of_one_rank(settings, with_a_clump(), {3});
   expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
@@ -168,9 +168,9 @@ inline void expect_bits_in_blocks(const Settings& settings, int one_in) {
 
 /// The ids that a rank keeps, in rising order.
 inline std::vector<std::uint64_t> kept_ids(GravitySystem& simulation) {
-  const LentParticles lent = simulation.lend();
-  std::vector<std::uint64_t> ids(static_cast<std::size_t>(lent.count));
-  simulation.device().memory().to_host(ids.data(), lent.id, ids.size() * sizeof(std::uint64_t));
+  const BorrowedParticles borrowed = simulation.lend();
+  std::vector<std::uint64_t> ids(static_cast<std::size_t>(borrowed.count));
+  simulation.device().memory().to_host(ids.data(), borrowed.id, ids.size() * sizeof(std::uint64_t));
   std::sort(ids.begin(), ids.end());
   return ids;
 }
@@ -178,7 +178,7 @@ inline std::vector<std::uint64_t> kept_ids(GravitySystem& simulation) {
 inline void expect_shares(const Settings& settings) {
   const auto particles = crossing_particles(100, 0);
   run_on_thread_ranks(7, [&](Communicator& communicator) {
-    GravitySystem simulation(spread_config(settings), particles, 0, kept_elsewhere(communicator));
+    GravitySystem simulation(distributed_config(settings), particles, 0, kept_elsewhere(communicator));
     simulation.run_until(0.25);
     const Shares shares{particles.size(), 7};
     const auto first = particles.id.begin() + shares.first(communicator.rank());

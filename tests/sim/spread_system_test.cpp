@@ -16,16 +16,16 @@ const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gr
 const Settings open_treepm{"gravity.solver=treepm", "gravity.mesh.boundary=isolated", "gravity.mesh.box=auto",
                            "gravity.softening=0.01", "gravity.tree.accuracy=1e-2"};
 
-TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
+TEST(DistributedSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
                           "gravity.mesh.box=1.0"};
   const auto particles = crossing_particles(100, -0.5);
-  EXPECT_GT(run_on(1, spread_config(isolated), particles)[1].outside, 0);
+  EXPECT_GT(run_on(1, distributed_config(isolated), particles)[1].outside, 0);
   expect_bits_of_one_rank(isolated, particles, {2, 7});
 }
 
 /// The tree in open space: on CPUs, and as ranks that share a GPU.
-class SpreadTreeRuns : public DeviceTest {
+class DistributedTreeRuns : public DeviceTest {
  protected:
   Settings here(Settings settings) const {
     settings.push_back("run.device=" + GetParam());
@@ -33,21 +33,23 @@ class SpreadTreeRuns : public DeviceTest {
   }
 };
 
-TEST_P(SpreadTreeRuns, KeepSharesOnly) { expect_shares(here(tree)); }
+TEST_P(DistributedTreeRuns, KeepSharesOnly) { expect_shares(here(tree)); }
 
-TEST(SpreadTreeMemory, MemoryOfARankIsItsShare) {
+TEST(DistributedTreeMemory, MemoryOfARankIsItsShare) {
   const std::int64_t n = std::int64_t{1} << 22;
   for (const std::string precision : {"run.precision=single", "run.precision=mixed"}) {
     Settings settings = tree;
     settings.push_back(precision);
-    expect_shares_of_memory(spread_config(settings), Device::open("cpu", 1), n, 0);
+    expect_shares_of_memory(distributed_config(settings), Device::open("cpu", 1), n, 0);
   }
 }
 
-TEST_P(SpreadTreeRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(here(tree)); }
+TEST_P(DistributedTreeRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  expect_going_on_with_the_same_bits(here(tree));
+}
 
 // The energies of few particles are sums over all pairs.
-TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRank) {
+TEST_P(DistributedTreeRuns, HaveTheBitsOfOneRank) {
   const bool on_gpu = GetParam() != "cpu";  // whose ranks take turns
   expect_bits_of_one_rank(here(tree), crossing_particles(700, 0), on_gpu ? std::vector{3} : std::vector{2, 7});
   Settings single = tree;
@@ -56,29 +58,29 @@ TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRank) {
   if (!on_gpu) expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
 }
 
-TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithTreePmInOpenSpace) {
+TEST_P(DistributedTreeRuns, HaveTheBitsOfOneRankWithTreePmInOpenSpace) {
   expect_bits_of_one_rank(here(open_treepm), crossing_particles(200, 0), {3});
 }
 
-TEST_P(SpreadTreeRuns, GoOnWithTheSameBitsWithTreePmInOpenSpace) {
+TEST_P(DistributedTreeRuns, GoOnWithTheSameBitsWithTreePmInOpenSpace) {
   expect_going_on_with_the_same_bits(here(open_treepm));
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
-TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithBlockSteps) {
+TEST_P(DistributedTreeRuns, HaveTheBitsOfOneRankWithBlockSteps) {
   expect_bits_in_blocks(here(in_blocks(tree)), 2);
   if (GetParam() == "cpu") expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
 }
 
-TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithBlockStepsAndTreePm) {
+TEST_P(DistributedTreeRuns, HaveTheBitsOfOneRankWithBlockStepsAndTreePm) {
   expect_bits_in_blocks(here(in_blocks(open_treepm)), 2);
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.
-TEST_P(SpreadTreeRuns, HaveTheEnergiesOfOneRankOfManyParticles) {
+TEST_P(DistributedTreeRuns, HaveTheEnergiesOfOneRankOfManyParticles) {
   Settings settings = tree;
   settings.insert(settings.end(), {"gravity.tree.accuracy=1e-2", "time.step=0.5"});
-  const RunConfig config = spread_config(here(settings));
+  const RunConfig config = distributed_config(here(settings));
   const auto particles = crossing_particles(33000, 0);
   Energies found[2];
   for (const int ranks : {1, 3})
@@ -92,12 +94,12 @@ TEST_P(SpreadTreeRuns, HaveTheEnergiesOfOneRankOfManyParticles) {
   EXPECT_EQ(found[0].kinetic, found[1].kinetic);
 }
 
-TEST(SpreadSystem, ParticlesOfATreeInOnePlaceAreNamedByAllRanks) {
+TEST(DistributedSystem, ParticlesOfATreeInOnePlaceAreNamedByAllRanks) {
   auto particles = crossing_particles(200, 0);
   particles.x[150] = particles.x[20], particles.y[150] = particles.y[20], particles.z[150] = particles.z[20];
   Settings settings = tree;
   settings.push_back("gravity.softening=0");
-  const RunConfig config = spread_config(settings);
+  const RunConfig config = distributed_config(settings);
   std::vector<std::string> words(3);
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     try {
@@ -116,7 +118,7 @@ std::vector<std::string> words_of_a_lost_particle(int ranks, const Settings& set
   particles.vx[8] = 1.5e308;
   Settings all{"gravity.mesh.boundary=isolated", "run.precision=double", "time.step=0.25", "run.end_time=4"};
   all.insert(all.end(), settings.begin(), settings.end());
-  const RunConfig config = spread_config(all);
+  const RunConfig config = distributed_config(all);
   std::vector<std::string> words(static_cast<std::size_t>(ranks));
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
@@ -130,7 +132,7 @@ std::vector<std::string> words_of_a_lost_particle(int ranks, const Settings& set
   return words;
 }
 
-TEST(SpreadSystem, AParticleThatIsLostIsNamedByAllRanks) {
+TEST(DistributedSystem, AParticleThatIsLostIsNamedByAllRanks) {
   const auto words = words_of_a_lost_particle(4, {});
   EXPECT_NE(words[0].find("particle id 9 at time"), std::string::npos) << words[0];
   for (const auto& one : words) EXPECT_EQ(one, words[0]);
@@ -141,16 +143,16 @@ TEST(SpreadSystem, AParticleThatIsLostIsNamedByAllRanks) {
   for (const auto& one : words_of_a_lost_particle(4, blocks)) EXPECT_EQ(one, alone);
 }
 
-TEST(SpreadSystem, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
+TEST(DistributedSystem, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
   const auto particles = crossing_particles(10, 0);
   run_on_thread_ranks(2, [&](Communicator& communicator) {
-    GravitySystem simulation(spread_config({}), particles, 0, kept_elsewhere(communicator));
+    GravitySystem simulation(distributed_config({}), particles, 0, kept_elsewhere(communicator));
     EXPECT_THROW(simulation.particles(), Error);
     EXPECT_THROW(simulation.save(), Error);
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreeRuns, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedTreeRuns, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

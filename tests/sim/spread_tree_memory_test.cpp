@@ -11,16 +11,16 @@ namespace pergola {
 namespace {
 
 /// Trees over particles that GPU ranks keep: what a rank takes of its device.
-class SpreadTreeOnGpus : public DeviceTest {
+class DistributedTreeOnGpus : public DeviceTest {
  protected:
   void SetUp() override {
     DeviceTest::SetUp();
     if (GetParam() != "cuda") GTEST_SKIP() << "of GPUs";
   }
   RunConfig config(const std::string& steps) const {
-    return spread_config({"run.device=" + GetParam(), "gravity.solver=tree", "run.precision=mixed",
-                          "gravity.mesh.boundary=isolated", "gravity.softening=0.01", "time.steps=" + steps,
-                          "time.step=0.0009765625"});
+    return distributed_config({"run.device=" + GetParam(), "gravity.solver=tree", "run.precision=mixed",
+                               "gravity.mesh.boundary=isolated", "gravity.softening=0.01", "time.steps=" + steps,
+                               "time.step=0.0009765625"});
   }
 };
 
@@ -29,13 +29,13 @@ class SpreadTreeOnGpus : public DeviceTest {
 /// MB).
 constexpr std::int64_t constant = std::int64_t{704} << 20;
 
-TEST_P(SpreadTreeOnGpus, MemoryOfARankIsItsShare) {
+TEST_P(DistributedTreeOnGpus, MemoryOfARankIsItsShare) {
   for (const std::string steps : {"shared", "block"})
     expect_shares_of_memory(config(steps), device(), std::int64_t{1} << 24, constant);
 }
 
 // Reference: what this process has been given by the GPU, for both ranks.
-TEST_P(SpreadTreeOnGpus, MemoryOfARankIsWhatItSaysBeforehand) {
+TEST_P(DistributedTreeOnGpus, MemoryOfARankIsWhatItSaysBeforehand) {
   const std::int64_t n = std::int64_t{1} << 21;
   const Particles particles = cube_particles(n, 0, 0, 1);
   const auto before = static_cast<std::int64_t>(gpu_held_bytes());
@@ -61,7 +61,7 @@ TEST_P(SpreadTreeOnGpus, MemoryOfARankIsWhatItSaysBeforehand) {
   EXPECT_GT(found, said * 3 / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreeOnGpus, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedTreeOnGpus, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

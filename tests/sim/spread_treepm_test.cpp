@@ -10,7 +10,7 @@ const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic",
 
 /// TreePM in a periodic box, whose ranks keep their own particles: on CPUs, and as ranks that share a GPU. Particles
 /// leave through the faces of the box, and energies are sums of potentials.
-class SpreadTreePmRuns : public DeviceTest {
+class DistributedTreePmRuns : public DeviceTest {
  protected:
   Settings here(Settings settings) const {
     settings.push_back("run.device=" + GetParam());
@@ -18,7 +18,7 @@ class SpreadTreePmRuns : public DeviceTest {
   }
 };
 
-TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRank) {
+TEST_P(DistributedTreePmRuns, HaveTheBitsOfOneRank) {
   expect_bits_of_one_rank(here(treepm), crossing_particles(400, 0), {2, 3});
   Settings single = treepm;
   single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
@@ -26,10 +26,10 @@ TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRank) {
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
-TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm)), 2); }
+TEST_P(DistributedTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm)), 2); }
 
 // On GPUs, where memory is short.
-TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithTreesAfterTheMesh) {
+TEST_P(DistributedTreePmRuns, HaveTheBitsOfOneRankWithTreesAfterTheMesh) {
   if (GetParam() != "cuda") GTEST_SKIP() << "ranks on GPUs";
   Settings in_turn = treepm;
   in_turn.push_back("gravity.treepm.overlap=never");
@@ -37,20 +37,20 @@ TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithTreesAfterTheMesh) {
   expect_bits_in_blocks(here(in_blocks(in_turn)), 2);
 }
 
-TEST_P(SpreadTreePmRuns, KeepSharesOnly) { expect_shares(here(treepm)); }
+TEST_P(DistributedTreePmRuns, KeepSharesOnly) { expect_shares(here(treepm)); }
 
-TEST(SpreadTreePmMemory, MemoryOfARankIsItsShare) {
+TEST(DistributedTreePmMemory, MemoryOfARankIsItsShare) {
   const std::int64_t n = std::int64_t{1} << 22, constant = std::int64_t{16} << 20;
   Settings settings = treepm;
   settings.insert(settings.end(), {"gravity.treepm.cells=160", "run.precision=single"});
-  expect_shares_of_memory(spread_config(settings), Device::open("cpu", 1), n, constant);
+  expect_shares_of_memory(distributed_config(settings), Device::open("cpu", 1), n, constant);
 }
 
-TEST_P(SpreadTreePmRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
+TEST_P(DistributedTreePmRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
   expect_going_on_with_the_same_bits(here(treepm));
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreePmRuns, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, DistributedTreePmRuns, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -51,7 +51,7 @@ struct Steps {
 /// `together`: in one call of advance(), as opposed to a call for each.
 Steps take_steps(int ranks, Settings settings, const Particles& particles, bool together) {
   settings.push_back("time.step=0.0009765625");  // few change ranks
-  const RunConfig config = spread_config(settings);
+  const RunConfig config = distributed_config(settings);
   Steps taken;
   std::int64_t sums[2] = {};
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
@@ -120,7 +120,7 @@ TEST_P(WorkPlacesOfRuns, HaveTheBitsOfOneRankWithManyRoots) {
   if (GetParam() == "cpu") GTEST_SKIP() << "has one tree";
   const Particles particles = crossing_particles(20000, 0);
   expect_bits_of_one_rank(here(treepm), particles, {3});
-  const RunConfig blocks = spread_config(in_blocks(here(treepm)));
+  const RunConfig blocks = distributed_config(in_blocks(here(treepm)));
   const std::string alone = hash_of(blocks, particles, 1, 1);
   for (const auto& [before, after] : {std::pair{1, 4}, {4, 1}, {3, 2}})
     EXPECT_EQ(hash_of(blocks, particles, before, after), alone) << before << " ranks, then " << after;
@@ -135,7 +135,7 @@ std::vector<std::string> words_of_a_collision(int ranks, const Settings& setting
     particles.vx[k] = vx, particles.vy[k] = particles.vz[k] = 0;
   };
   put(20, 0.5 - 6.0 / 64, 0.5), put(150, 0.5 + 6.0 / 64, -0.5);
-  return words_of_ranks(ranks, spread_config(settings), particles);
+  return words_of_ranks(ranks, distributed_config(settings), particles);
 }
 
 TEST_P(WorkPlacesOfRuns, WhatFailsThereIsToldAsOneRankTellsIt) {

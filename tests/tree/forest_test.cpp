@@ -68,14 +68,14 @@ TEST(Forest, IsOneTreeWhereRootsWouldBeSmallOrFewParticlesAreThere) {
   EXPECT_EQ(find_forest({{1, 1, 1}, 0.01}, many, different, 1).level, softening_level(1, 0.2));
 }
 
-TEST(Forest, RootsOfVeryManyParticlesAreSmallerThanPlots) {
+TEST(Forest, RootsOfVeryManyParticlesAreSmallerThanRootBlocks) {
   constexpr auto fewest = static_cast<std::int64_t>(root_particles) << 24;
   EXPECT_EQ(forest_in({1, 1, 1}, 0.001, fewest - 1).level, 7);
   EXPECT_EQ(forest_in({1, 1, 1}, 0.0032).level, 7);  // 1.22 cut-off radii wide they would be
   const Forest seven = forest_in({1, 1, 1}, 0.001, fewest - 1), eight = forest_in({1, 1, 1}, 0.001, fewest);
   EXPECT_EQ(eight.level, 8);
-  EXPECT_EQ(seven.plots(), seven.places());
-  EXPECT_EQ(8 * eight.plots(), eight.places());
+  EXPECT_EQ(seven.root_blocks(), seven.places());
+  EXPECT_EQ(8 * eight.root_blocks(), eight.places());
   // The plot of a root is the root of level 7 that it is in.
   const auto at = [](const Forest& forest, const Vec3<double>& unit) {
     return upper_key(unit) >> 3 * (key_levels - forest.level);
@@ -83,7 +83,7 @@ TEST(Forest, RootsOfVeryManyParticlesAreSmallerThanPlots) {
   Philox random(5, 0, 0);
   for (int k = 0; k < 100; ++k) {
     const Vec3<double> unit{random.uniform(), random.uniform(), random.uniform()};
-    EXPECT_EQ(at(eight, unit) >> eight.plot_shift(), at(seven, unit));
+    EXPECT_EQ(at(eight, unit) >> eight.root_block_shift(), at(seven, unit));
   }
 }
 

@@ -100,7 +100,7 @@ class SavedTree : public DeviceTest {
   void on_ranks(int number, const Use& use, const SolverOptions& by = options()) const {
     run_on_thread_ranks(number, [&](Communicator& communicator) {
       const std::shared_ptr<Communicator> ranks(&communicator, [](Communicator*) {});
-      const auto solver = make_spread_solver<double>(by, device(1), ranks);
+      const auto solver = make_distributed_solver<double>(by, device(1), ranks);
       use(communicator, *solver);
     });
   }
@@ -144,7 +144,7 @@ TEST_P(SavedTree, OfRanksIsThatOfOneAndEachHasItsShare) {
             const int rank = communicator.rank();
             const StateBlocks of_rank = saved_by(solver, shares.first(rank), shares.count(rank), box);
             StateSource own;
-            dynamic_cast<SpreadSolverState&>(solver.plain()).save(own);
+            dynamic_cast<DistributedSolverState&>(solver.plain()).save(own);
             std::int64_t spread = 0;
             std::uint64_t of_each = 0;  // bytes that all ranks have
             for (const StateRange& range : own.ranges()) {
@@ -183,7 +183,7 @@ TEST_P(SavedTree, OfManyParticlesIsReadInShares) {
   on_ranks(number, [&](Communicator& communicator, Solver<double>& of_rank) {
     BlocksInput from(blocks);
     CountedInput counted(from);
-    EXPECT_TRUE(dynamic_cast<SpreadSolverState&>(of_rank.plain()).restore(counted, many));
+    EXPECT_TRUE(dynamic_cast<DistributedSolverState&>(of_rank.plain()).restore(counted, many));
     EXPECT_LT(counted.count(), all / number * 13 / 10) << "rank " << communicator.rank();
   });
 }

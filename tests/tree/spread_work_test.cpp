@@ -71,8 +71,8 @@ std::vector<Evaluation> evaluate(const Clustered& particles, int ranks, int time
     one.work.resize(static_cast<std::size_t>(ranks)), one.fields.resize(static_cast<std::size_t>(particles.size()));
   const Shares shares{particles.size(), ranks};
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    SpreadOctree<double> tree(Device::open("cpu", 1),
-                              std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    DistributedOctree<double> tree(Device::open("cpu", 1),
+                                   std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
     std::vector<std::uint8_t> marks;
     for (std::int64_t k = first; k < first + count; ++k) marks.push_back(asks(k) ? 1 : 0);
@@ -100,7 +100,7 @@ double imbalance(const std::vector<std::int64_t>& work) {
 }
 
 // Reference: one rank, bit by bit; and that even shares are those with a ratio of 1.
-TEST(SpreadWork, TheSecondTreeIsCutByTheWorkOfTheFirst) {
+TEST(DistributedWork, TheSecondTreeIsCutByTheWorkOfTheFirst) {
   const Clustered particles(30000);
   const auto several = evaluate(particles, 16, 3, [](std::int64_t) { return true; });
   EXPECT_GT(imbalance(several[0].work), 1.15);
@@ -114,7 +114,7 @@ TEST(SpreadWork, TheSecondTreeIsCutByTheWorkOfTheFirst) {
   for (const Evaluation& evaluation : several) EXPECT_TRUE(evaluation.fields == fields);
 }
 
-TEST(SpreadWork, OnlyThoseWhoAskAreCounted) {
+TEST(DistributedWork, OnlyThoseWhoAskAreCounted) {
   const Clustered particles(20000);
   const auto asks = [&](std::int64_t k) { return particles.x[static_cast<std::size_t>(k)] > 0.6; };
   const auto several = evaluate(particles, 8, 2, asks);
@@ -124,7 +124,7 @@ TEST(SpreadWork, OnlyThoseWhoAskAreCounted) {
 }
 
 // Reference: n particles of one leaf are n² pairs, and n for each that asks.
-TEST(SpreadWork, PairsAreThoseOfTheLists) {
+TEST(DistributedWork, PairsAreThoseOfTheLists) {
   const Clustered particles(leaf_capacity);
   OctreeCpu<double> tree(Device::open("cpu", 1));
   tree.build(particles.share(0, particles.size()), tree_softening(softening, opening), opening.order, true);

@@ -94,13 +94,15 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     owner_ = Buffer<std::uint32_t>(device, owner);
   }
 
-  void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) override { lent_ = arrivals, lent_way_ = way; }
+  void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) override {
+    borrowed_ = arrivals, borrowed_way_ = way;
+  }
   std::int64_t sum_bytes() const override { return own_->sum_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
-    if (!lent_) count.room(memory_, room_bytes(particles, particles));
+    if (!borrowed_) count.room(memory_, room_bytes(particles, particles));
     return count.bytes() + static_cast<std::int64_t>(owner_.bytes() + row_owner_.bytes()) +
-           routing_.own_bytes(particles, !lent_way_) + own_->own_bytes(particles);
+           routing_.own_bytes(particles, !borrowed_way_) + own_->own_bytes(particles);
   }
   std::int64_t message_bytes(std::int64_t particles) const override {
     const std::int64_t coordinates = 3 * particles * std::int64_t{sizeof(Real)};
@@ -226,8 +228,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   }
   void room_for(std::int64_t kept, std::int64_t arriving) {
     const std::int64_t bytes = room_bytes(kept, arriving);
-    if (!lent_) Arena(device_).room(memory_, bytes, bytes / 16);  // numbers change a little from step to step
-    arriving_ = lent_ ? lent_(bytes) : memory_.data();
+    if (!borrowed_) Arena(device_).room(memory_, bytes, bytes / 16);  // numbers change a little from step to step
+    arriving_ = borrowed_ ? borrowed_(bytes) : memory_.data();
   }
 
   /// Finds which particles go where.
@@ -239,7 +241,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     else
       list<false>(particles, options_.assignment, owner_.data(), to);
     constexpr std::int64_t word = sizeof(std::uint32_t);
-    routing_.plan(kept_, arriving_, lent_way_ ? reinterpret_cast<std::uint32_t*>(lent_way_(kept_ * word)) : nullptr);
+    routing_.plan(kept_, arriving_,
+                  borrowed_way_ ? reinterpret_cast<std::uint32_t*>(borrowed_way_(kept_ * word)) : nullptr);
   }
   /// By rows, with an exchange for other planes from now on, if that helps.
   void divide(const MeshParticles<Real>& particles) {
@@ -285,7 +288,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   ExchangeOptions options_;
   CellFrame<Real> whole_;
   RowDivision division_;
-  LentMemory lent_, lent_way_;
+  LentMemory borrowed_, borrowed_way_;
   CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_, row_owner_;  // of each plane; and of each row, where particles go by rows
   Buffer<int> uncovered_;                    // whether some were in rows without a rank
