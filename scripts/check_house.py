@@ -71,7 +71,7 @@ def check_plasma(problems):
 
 # - `ParticleStore` (particle_store.hpp): …   in a room's README
 MAIN_NAME = re.compile(r"^- `([^`]+)` \(`?([\w./]+)`?\)")
-NAMED_HEADER = re.compile(r"`([\w/]+\.(?:hpp|cuh|h|inl))`")
+NAMED_HEADER = re.compile(r"`([a-z][\w/]+\.(?:hpp|cuh|h|inl))`")
 
 
 def check_readmes(problems):
@@ -94,7 +94,7 @@ def check_readmes(problems):
             elif not re.search(rf"\b{re.escape(name.split('::')[-1].split('(')[0])}\b", (room / header).read_text(encoding="utf-8")):
                 problems.append(f"src/{room.name}/README.md: {header} has no {name}")
         for header in NAMED_HEADER.findall(text):
-            if not (room / header).is_file() and not (SOURCE / header).is_file():
+            if not any((folder / header).is_file() for folder in (room, SOURCE, ROOT)):
                 problems.append(f"src/{room.name}/README.md: there is no {header}")
     for header in NAMED_HEADER.findall(map_of_rooms):
         if not (SOURCE / header).is_file():

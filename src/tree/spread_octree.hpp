@@ -26,7 +26,7 @@ class DistributedOctree : public OctreeCpu<T> {
   DistributedOctree(const Device& device, std::shared_ptr<Communicator> ranks)
       : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
 
-  /// From the particles that each rank keeps: they are received to the ranks of their cells, so that each rank has as
+  /// From the particles that each rank keeps: they are sent to the ranks of their cells, so that each rank has as
   /// much of the work that was counted since the last build, where the same particles were there, and else as many of
   /// them. Throws Error(numerics) on all ranks when a position is not finite.
   template <class Real>
