@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the documentation's site from the Markdown of the repository:  scripts/site.py [--output FOLDER] [--check-only]
 
-The pages are those of docs/ with its notebooks, README.md, ARCHITECTURE.md, CONTRIBUTING.md and the references that scripts/api_reference.py makes; mkdocs.yml says how
+The pages are those of docs/ with its notebooks, README.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md and the references that scripts/api_reference.py makes; mkdocs.yml says how
 they are ordered. They are laid out under FOLDER/pages (default: build/site), with links that fit there, and mkdocs (Debian's package)
 builds FOLDER/html from them. Every link to a file, a folder or a heading of the repository is checked first.
 Exit code 1 where a link is broken or a page is in no menu, 77 where mkdocs is missing.
@@ -19,7 +19,7 @@ import sys
 import api_reference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md"}
+FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)(\))")
 
 

@@ -32,6 +32,12 @@
 
 // Coroutines on one thread: accept, serve one connection, talk over one WebSocket. Requests are limited in size before
 // they are parsed. Connections beyond the limit are closed, and so are idle ones after 30 seconds.
+
+// g++ 12 takes Asio's own operators new and delete of a coroutine for a mismatch when it has inlined one of them.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
 namespace pergola {
 
 namespace {
@@ -279,3 +285,6 @@ std::string ViewServer::url() const {
 }
 
 }  // namespace pergola
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif

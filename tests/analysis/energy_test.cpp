@@ -4,11 +4,14 @@
 
 #include <cmath>
 
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class EnergyOf : public DeviceTest {};
 

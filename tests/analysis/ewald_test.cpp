@@ -3,11 +3,14 @@
 #include <cmath>
 
 #include "analysis/ewald_sum.hpp"
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 Particles pair_of(Vec3<double> first, Vec3<double> second) {
   Particles p;

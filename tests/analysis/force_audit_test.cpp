@@ -5,9 +5,12 @@
 #include <cmath>
 
 #include "gravity/direct_reference.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 ForceResult along_x(const std::vector<double>& ax) {
   ForceResult f;

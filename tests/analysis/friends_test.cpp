@@ -8,11 +8,14 @@
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
+#include "marks.hpp"
 #include "particles/box.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 Particles points(std::int64_t n, double side) {
   Particles p;

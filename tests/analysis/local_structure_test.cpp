@@ -8,9 +8,12 @@
 #include "base/philox.hpp"
 #include "comm/communicator.hpp"
 #include "domain/slabs_by_count.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 Particles scattered_points(std::int64_t n, double side) {
   Particles p;

@@ -5,11 +5,14 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "marks.hpp"
 #include "physics/numerics.hpp"
 #include "physics/plasma_dispersion.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 AnalysisSpecies species_of(std::vector<double> vx, std::vector<double> weight) {
   AnalysisSpecies species;

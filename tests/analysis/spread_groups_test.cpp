@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
+#include "marks.hpp"
 #include "particles/particle_source.hpp"
 #include "test_devices.hpp"
 
@@ -24,6 +25,8 @@
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr double side = 10;
 

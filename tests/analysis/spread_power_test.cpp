@@ -9,10 +9,13 @@
 #include "base/philox.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
+#include "marks.hpp"
 #include "particles/particle_source.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr double side = 10;
 const Box cube{{0, 0, 0}, {side, side, side}, Boundary::periodic};

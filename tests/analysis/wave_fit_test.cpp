@@ -8,9 +8,12 @@
 #include <numbers>
 
 #include "analysis/mode_recorder.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 using Complex = std::complex<double>;
 

@@ -9,9 +9,12 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// What on_all() throws on each rank, and whether they agree on something afterwards.
 std::vector<std::string> words_of(int ranks, const std::function<void(int)>& action) {

@@ -4,9 +4,12 @@
 
 #include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 TEST(TellCounts, EveryRankLearnsWhatAllHaveForItInFewMessages) {
   for (const int size : {1, 2, 3, 7, 8, 64})

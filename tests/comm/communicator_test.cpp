@@ -6,9 +6,12 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/communicator_checks.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class ThreadRanks : public ::testing::TestWithParam<int> {};
 

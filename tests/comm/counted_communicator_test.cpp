@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 TEST(CountedCommunicator, GivesWhatTheOtherGivesAndCountsWhatIsSentToOthers) {
   run_on_thread_ranks(3, [](Communicator& ranks) {

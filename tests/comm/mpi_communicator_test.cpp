@@ -2,11 +2,14 @@
 #include <mpi.h>
 
 #include "comm/communicator_checks.hpp"
+#include "marks.hpp"
 
 // Built where there is MPI. Under mpirun (tests/CMakeLists.txt) over several processes, else over one.
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 // A program that uses the library may give it some of its processes only: here those with even and those with odd ranks
 // work side by side.

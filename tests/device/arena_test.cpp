@@ -1,9 +1,12 @@
 #include "device/arena.hpp"
+#include "marks.hpp"
 
 #include <gtest/gtest.h>
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// As the parts that take memory have it: one function for both.
 struct Part {

@@ -1,4 +1,5 @@
 #include "device/parallel.hpp"
+#include "marks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,8 @@
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 TEST(ParallelFor, CallsEveryIndexOnce) {
   for (int threads : {1, 2, 7, 16})

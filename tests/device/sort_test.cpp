@@ -8,12 +8,15 @@
 #include <random>
 #include <vector>
 
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 // Against std::stable_sort. Sizes on both sides of the chunks' bounds; keys that agree in many bits, in all, in none.
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 template <class Key>
 std::vector<std::uint32_t> stable_order(const std::vector<Key>& keys) {

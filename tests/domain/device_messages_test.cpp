@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class DeviceMessagesTest : public DeviceTest {};
 

@@ -8,10 +8,13 @@
 #include "base/philox.hpp"
 #include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class DeviceRoutingTest : public DeviceTest {};
 

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class InputPlaces : public DeviceTest {
  protected:

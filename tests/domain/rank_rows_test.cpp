@@ -9,9 +9,12 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Row k of all is the number what + 10 k: this rank's part of them.
 RankRows::Answer rows_of(const Shares& shares, int rank) {

@@ -4,9 +4,12 @@
 
 #include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Particle i of rank r is 100 r + i. Of ten, each rank sends run 2, 3 to its neighbour, 7 and 5 to rank 0, and keeps
 /// the others, 8 and 9 as a run.

@@ -9,9 +9,12 @@
 #include "comm/collectives.hpp"
 #include "comm/communicator.hpp"
 #include "domain/uneven_particles.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 // Reference: the particles themselves. Chunks of one, chunks that several ranks keep parts of, and one of them all.
 TEST(ShownChunks, HaveEachChunkWholeOnTheRankThatKeepsItsFirstParticle) {

@@ -4,9 +4,12 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// What all ranks say of ids that are dealt out to them one by one; empty: nothing.
 std::string complaint(int ranks, const std::vector<std::uint64_t>& ids) {

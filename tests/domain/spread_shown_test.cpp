@@ -7,10 +7,13 @@
 
 #include "comm/communicator.hpp"
 #include "domain/uneven_particles.hpp"
+#include "marks.hpp"
 #include "particles/sample.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 Particles stretch(const Particles& all, std::int64_t first, std::int64_t count) {
   Particles part;

@@ -13,10 +13,13 @@
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr int ranks = 4;
 constexpr std::int64_t n = 40000;

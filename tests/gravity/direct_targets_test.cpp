@@ -8,9 +8,12 @@
 
 #include "gravity/direct_reference.hpp"
 #include "gravity/solver.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Makes the SIMD code run as if the CPU had this instruction set and no better one, until the end of the scope.
 class PretendTarget {

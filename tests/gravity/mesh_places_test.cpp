@@ -15,10 +15,13 @@
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 // Reference: forces that the mesh gives to particles at the same places, and the bits of one rank.
 

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class AnySolverOfGravity : public DeviceTest {};
 

@@ -15,10 +15,13 @@
 #include "device/buffer.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr unsigned all_sums = want_acceleration | want_jerk | want_potential;
 

@@ -9,10 +9,13 @@
 #include "comm/shares.hpp"
 #include "device/buffer.hpp"
 #include "gravity/mesh.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class DistributedMeshForces : public DeviceTest {};
 

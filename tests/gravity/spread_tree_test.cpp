@@ -15,11 +15,14 @@
 #include "device/buffer.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
+#include "marks.hpp"
 #include "particles/particles.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// A cluster of Plummer's density, cut at ten lengths; masses by `unequal`, species 1 and 2.
 Particles cluster(std::int64_t n, bool unequal) {

@@ -15,11 +15,14 @@
 #include "gravity/source_moves.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
+#include "marks.hpp"
 #include "particles/particles.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 // Reference: the solver of one rank on the same device, whose forces are compared bit by bit.
 

@@ -9,9 +9,12 @@
 
 #include "base/error.hpp"
 #include "io/temporary_directory.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Holds a job back until it is opened.
 class Gate {

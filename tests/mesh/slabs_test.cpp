@@ -10,12 +10,15 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 #include "mesh/mesh_fixture.hpp"
 #include "mesh/poisson.hpp"
 #include "mesh/slab_planes.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 std::shared_ptr<Communicator> shared(Communicator& communicator) {
   return {&communicator, [](Communicator*) {}};

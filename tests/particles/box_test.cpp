@@ -1,4 +1,5 @@
 #include "particles/box.hpp"
+#include "marks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +8,8 @@
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Sides and shifts are small powers of two, so that images are exact.
 template <class R>

@@ -5,10 +5,13 @@
 #include <limits>
 
 #include "io/temporary_directory.hpp"
+#include "marks.hpp"
 #include "particles/particle_source.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 std::string complaint(const Particles& particles, int threads) {
   return error_of(ErrorKind::input, [&] {

@@ -1,9 +1,12 @@
 #include "particles/particle_source.hpp"
+#include "marks.hpp"
 
 #include <gtest/gtest.h>
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 TEST(ParticleSource, PiecesOfHostParticlesAreThoseParticles) {
   Particles all;

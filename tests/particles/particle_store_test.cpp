@@ -4,10 +4,13 @@
 
 #include <numeric>
 
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class ParticleStoreOn : public DeviceTest {};
 

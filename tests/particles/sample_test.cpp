@@ -8,10 +8,13 @@
 #include <set>
 #include <utility>
 
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class SampleOn : public DeviceTest {};
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "marks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class ShownParticlesOn : public DeviceTest {};
 

@@ -8,10 +8,13 @@
 #include <numbers>
 #include <set>
 
+#include "marks.hpp"
 #include "physics/numerics.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 PlasmaOptions box(std::array<int, 3> cells, int velocities = 2) {
   PlasmaOptions options;

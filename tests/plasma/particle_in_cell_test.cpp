@@ -5,11 +5,14 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "marks.hpp"
 #include "plasma/plasma_starts.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class ParticleInCellTest : public DeviceTest {};
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
+#include "marks.hpp"
 #include "plasma/host_field.hpp"
 #include "plasma/particle_in_cell.hpp"
 #include "plasma/plasma_starts.hpp"
@@ -15,6 +16,8 @@
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 std::shared_ptr<Communicator> shared(Communicator& communicator) {
   return {&communicator, [](Communicator*) {}};

@@ -1,4 +1,5 @@
 #include "plasma/units.hpp"
+#include "marks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +7,8 @@
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Reference: NRL Plasma Formulary: ω_pe = 5.64e4 √n rad/s, λ_D = 7.43e2 √(T/n) cm, n in cm⁻³, T in eV.
 TEST(PlasmaUnits, ScalesAreThoseOfTheNrlFormulary) {

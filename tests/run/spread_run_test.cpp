@@ -13,11 +13,14 @@
 
 #include "comm/communicator.hpp"
 #include "io/checkpoint.hpp"
+#include "marks.hpp"
 #include "run/run.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 namespace fs = std::filesystem;
 

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <map>
 
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "systems.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class StepClassesOn : public DeviceTest {
  protected:

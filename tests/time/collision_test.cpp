@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include "marks.hpp"
 #include "systems.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class Collision : public DeviceTest {
  protected:

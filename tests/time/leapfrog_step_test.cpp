@@ -4,12 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr double softening = 0.02;
 

@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// What the C library has handed out.
 double allocated_bytes() {

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include "marks.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class MeshMemory : public DeviceTest {};
 

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Whoever asks is pulled by its own place; what must fail, throws.
 class FailingSolver final : public Solver<double> {

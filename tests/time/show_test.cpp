@@ -5,12 +5,15 @@
 #include "analysis/energy.hpp"
 #include "analysis/shown_potential.hpp"
 #include "gravity/solver_entry.hpp"
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 #include "time/systems.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class ShownRun : public DeviceTest {};
 

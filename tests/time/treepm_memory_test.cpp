@@ -7,11 +7,14 @@
 #include "base/philox.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class TreePmMemory : public DeviceTest {
  protected:

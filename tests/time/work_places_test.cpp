@@ -9,9 +9,12 @@
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "gravity/source_moves.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr int ranks = 3;
 constexpr std::int64_t total = 20;

@@ -6,10 +6,13 @@
 #include <cmath>
 
 #include "base/philox.hpp"
+#include "marks.hpp"
 #include "particles/box.hpp"
 
 namespace pergola::tree {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr std::int64_t many = std::int64_t{1} << 40;
 

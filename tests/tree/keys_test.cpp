@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "marks.hpp"
 
 namespace pergola::tree {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr std::uint64_t last_cell = (std::uint64_t{1} << 42) - 1;
 

@@ -8,6 +8,7 @@
 #include "base/state_source.hpp"
 #include "device/buffer.hpp"
 #include "gravity/solver.hpp"
+#include "marks.hpp"
 #include "test_devices.hpp"
 #include "tree/keys.hpp"
 #include "tree/octree_cpu.hpp"
@@ -16,6 +17,8 @@
 
 namespace pergola::tree {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// The cells that a device builds, as a checkpoint has them.
 class OctreeCells : public DeviceTest {

@@ -12,11 +12,14 @@
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/spread_state.hpp"
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr std::int64_t n = 3000;
 

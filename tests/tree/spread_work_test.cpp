@@ -10,11 +10,14 @@
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "gravity/tree.hpp"
+#include "marks.hpp"
 #include "tree/spread_octree.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// Half of them anywhere in a cube, half in a clump, where particles have more near ones.
 struct Clustered {

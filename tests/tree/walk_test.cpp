@@ -9,6 +9,7 @@
 
 #include "device/buffer.hpp"
 #include "gravity/solver.hpp"
+#include "marks.hpp"
 #include "physics/expansion.hpp"
 #include "test_devices.hpp"
 #include "tree/octree_cpu.hpp"
@@ -16,6 +17,8 @@
 
 namespace pergola::tree {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// What a side of a comparison differs by: more than the rounding of an inverse root.
 constexpr double little = 1e-9;

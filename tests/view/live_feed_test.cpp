@@ -9,10 +9,13 @@
 
 #include "base/error.hpp"
 #include "io/snapshot.hpp"
+#include "marks.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 namespace fs = std::filesystem;
 using nlohmann::json;

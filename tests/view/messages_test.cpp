@@ -8,9 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/force_audit.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 /// What a page makes of a message.
 struct Decoded {

@@ -5,9 +5,12 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 TEST(ViewRequests, AreReadAsThePageSendsThem) {
   EXPECT_EQ(parse_view_request(R"({"ask":"state"})").kind, ViewRequest::Kind::state);

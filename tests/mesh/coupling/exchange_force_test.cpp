@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "marks.hpp"
 #include "mesh/coupling/exchange_fixture.hpp"
 #include "test_devices.hpp"
 #include "tree/keys.hpp"
@@ -10,6 +11,8 @@
 namespace pergola {
 
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class ExchangeForce : public DeviceTest {};
 

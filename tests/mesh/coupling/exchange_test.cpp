@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "marks.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange_fixture.hpp"
 #include "test_devices.hpp"
@@ -11,6 +12,8 @@
 namespace pergola {
 
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class Exchange : public DeviceTest {};
 

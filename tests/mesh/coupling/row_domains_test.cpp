@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr int planes = 64, rows = 32, cells = 16;
 

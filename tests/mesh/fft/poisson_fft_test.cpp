@@ -1,11 +1,14 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "marks.hpp"
 #include "mesh/poisson_fixture.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class PoissonFft : public DeviceTest {};
 

@@ -5,12 +5,15 @@
 #include "comm/communicator.hpp"
 #include "device/buffer.hpp"
 #include "domain/device_messages.hpp"
+#include "marks.hpp"
 #include "mesh/poisson.hpp"
 #include "mesh/slab_planes.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 class PoissonSlabs : public DeviceTest {};
 

@@ -8,11 +8,14 @@
 
 #include "base/error.hpp"
 #include "device/buffer.hpp"
+#include "marks.hpp"
 #include "mesh/poisson.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(threads, "*");
 
 constexpr double pi = std::numbers::pi;
 
