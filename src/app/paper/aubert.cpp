@@ -19,7 +19,6 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double box_side = 8, time_step = 0.01;
 constexpr const char* scenes[] = {"random", "sphere", "disc"};
 
@@ -109,19 +108,19 @@ struct Row {
   const char* stage;
   Poisson poisson = Poisson::fft;
 };
-constexpr Row rows[] = {{"Cell Assign.", "cell assignment"},
-                        {"Histo", "histogram"},
-                        {"Density", "density"},
-                        {"Poiss. FFT", "Poisson"},
-                        {"Poiss.MG", "Poisson", Poisson::multigrid},
-                        {"Potential", "potential"},
-                        {"forceX", "force x y z"},
-                        {"updateVelX", "velocity x y z"},
-                        {"forceY", "force x y z"},
-                        {"updateVelY", "velocity x y z"},
-                        {"forceZ", "force x y z"},
-                        {"updateVelZ", "velocity x y z"},
-                        {"updatePos", "position"}};
+constexpr Row stage_rows[] = {{"Cell Assign.", "cell assignment"},
+                              {"Histo", "histogram"},
+                              {"Density", "density"},
+                              {"Poiss. FFT", "Poisson"},
+                              {"Poiss.MG", "Poisson", Poisson::multigrid},
+                              {"Potential", "potential"},
+                              {"forceX", "force x y z"},
+                              {"updateVelX", "velocity x y z"},
+                              {"forceY", "force x y z"},
+                              {"updateVelY", "velocity x y z"},
+                              {"forceZ", "force x y z"},
+                              {"updateVelZ", "velocity x y z"},
+                              {"updatePos", "position"}};
 
 /// Sorting the particles, every so many steps, is part of the histogram.
 double stage_seconds(const StepTimes& times, const Row& row) {
@@ -152,7 +151,7 @@ void run_stages(const PaperSession& session, PaperTable& table, const std::strin
   const bool gpu = session.device().is_cuda();
   const Device cpu = Device::open("cpu", 1);
   for (const char* what : {"(×)", "GPU (ms)", "CPU (ms)"})
-    for (const Row& row : rows)
+    for (const Row& row : stage_rows)
       if (gpu || std::string_view(what).starts_with("CPU")) table.ours.push_back(fmt::format("{} {}", row.name, what));
   table.notes.push_back(
       "Ours takes the three axes of force and velocity in one stage each: its time stands in three "
@@ -163,12 +162,12 @@ void run_stages(const PaperSession& session, PaperTable& table, const std::strin
     const auto on_cpu = time_runs(session, cpu, scene, n, particles);
     if (!on_cpu) return std::nullopt;
     std::vector<double> ratios, gpu_times, cpu_times;
-    for (const Row& row : rows) cpu_times.push_back(1e3 * stage_seconds(on_cpu->at(row.poisson), row));
+    for (const Row& row : stage_rows) cpu_times.push_back(1e3 * stage_seconds(on_cpu->at(row.poisson), row));
     if (!gpu) return cpu_times;
     const auto on_gpu = time_runs(session, session.device(), scene, n, particles);
     if (!on_gpu) return std::nullopt;
-    for (std::size_t k = 0; k < std::size(rows); ++k) {
-      gpu_times.push_back(1e3 * stage_seconds(on_gpu->at(rows[k].poisson), rows[k]));
+    for (std::size_t k = 0; k < std::size(stage_rows); ++k) {
+      gpu_times.push_back(1e3 * stage_seconds(on_gpu->at(stage_rows[k].poisson), stage_rows[k]));
       ratios.push_back(cpu_times[k] / gpu_times[k]);
     }
     ratios.insert(ratios.end(), gpu_times.begin(), gpu_times.end());

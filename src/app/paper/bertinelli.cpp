@@ -9,12 +9,12 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double operations = 20;  // per pair, as the paper counts them
-constexpr double softening = 1.0 / 256;
+constexpr double operations_per_pair = 20;  // per pair, as the paper counts them
+constexpr double bertinelli_softening = 1.0 / 256;
 constexpr double evaluations = 1000;  // the paper's times are for so many steps
 
 double gigaflops(std::int64_t n, double seconds) {
-  return operations * static_cast<double>(n) * static_cast<double>(n) / seconds * 1e-9;
+  return operations_per_pair * static_cast<double>(n) * static_cast<double>(n) / seconds * 1e-9;
 }
 
 double tile_seconds(const Device& device, std::int64_t n, int block_size, int unroll) {
@@ -26,7 +26,7 @@ double tile_seconds(const Device& device, std::int64_t n, int block_size, int un
 
 double device_seconds(const PaperSession& session, std::int64_t n) {
   return measure_forces(session.device(), plummer(n, 1, session.device().threads()), want_acceleration,
-                        Precision::single, softening);
+                        Precision::single, bertinelli_softening);
 }
 
 void run_bodies(const PaperSession& session, PaperTable& table) {
@@ -62,7 +62,7 @@ void run_launches(const PaperSession& session, PaperTable& table, const std::str
   });
 }
 
-void run_times(const PaperSession& session, PaperTable& table) {
+void run_step_times(const PaperSession& session, PaperTable& table) {
   table.ours = {session.ours() + " (s)", "serial (s)", "symmetric (s)"};
   table.notes.push_back(
       "Ours: 1000 times the time of one evaluation. Serial: one thread, a plain loop over all pairs; symmetric: over "
@@ -72,7 +72,7 @@ void run_times(const PaperSession& session, PaperTable& table) {
     std::vector<double> row{evaluations * device_seconds(session, n)};
     for (const bool symmetric : {false, true}) {
       if (interrupted) return std::nullopt;
-      row.push_back(evaluations * measure_serial(particles, softening, symmetric));
+      row.push_back(evaluations * measure_serial(particles, bertinelli_softening, symmetric));
     }
     return row;
   });
@@ -88,7 +88,7 @@ PaperTable run_bertinelli(const PaperSession& session, const std::string& name) 
     run_launches(session, table, "unroll", {{256, 1}, {256, 2}, {256, 4}, {256, 8}, {256, 16}, {256, 32}});
   if (name == "block")
     run_launches(session, table, "block size", {{32, 16}, {64, 16}, {128, 16}, {256, 16}, {512, 16}, {1024, 16}});
-  if (name == "time") run_times(session, table);
+  if (name == "time") run_step_times(session, table);
   return table;
 }
 

@@ -16,9 +16,8 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr int steps = 8;
-constexpr double step = 0.001;  // kpc/(km/s), about a million years
+constexpr int encounter_steps = 8;
+constexpr double encounter_step = 0.001;  // kpc/(km/s), about a million years
 constexpr double accuracy = 1e-3, median_bar = 1e-5;
 
 /// A run's end and its median seconds per step.
@@ -31,20 +30,20 @@ std::optional<Run> run_steps(const PaperSession& session, const Device& device, 
                              const SolverOptions& gravity) {
   TimeOptions time;
   time.integrator = "leapfrog";
-  time.step = step;
+  time.step = encounter_step;
   const auto integrator = make_integrator(time, gravity, {device, session.context().communicator, nullptr});
   integrator->start(particles, 0);
   device.synchronize();
   std::vector<double> seconds;
-  for (int k = 0; k < steps && !interrupted; ++k) {
+  for (int k = 0; k < encounter_steps && !interrupted; ++k) {
     const auto begin = Clock::now();
-    integrator->advance((k + 1.25) * step, nullptr);
+    integrator->advance((k + 1.25) * encounter_step, nullptr);
     device.synchronize();
     seconds.push_back(seconds_since(begin));
   }
   if (interrupted) return std::nullopt;
-  std::nth_element(seconds.begin(), seconds.begin() + steps / 2, seconds.end());
-  return Run{integrator->state_at(steps * step), seconds[steps / 2]};
+  std::nth_element(seconds.begin(), seconds.begin() + encounter_steps / 2, seconds.end());
+  return Run{integrator->state_at(encounter_steps * encounter_step), seconds[encounter_steps / 2]};
 }
 
 /// Relative differences of the accelerations on two devices: their median and the 99th percentile.
@@ -84,7 +83,7 @@ Displacement compare_places(const Particles& a, const Particles& b, double softe
   return found;
 }
 
-std::optional<std::vector<double>> measure(const PaperSession& session, PaperTable& table, std::int64_t n) {
+std::optional<std::vector<double>> measure_encounter(const PaperSession& session, PaperTable& table, std::int64_t n) {
   const Device& device = session.device();
   const Device cpu = device.is_cuda() ? Device::open("cpu", session.context().threads) : device;
   ModelOptions options;
@@ -151,7 +150,7 @@ PaperTable run_cuda_gadget(const PaperSession& session, const std::string& name)
   if (name == "cosmology") return run_cuda_gadget_cosmology(session, std::move(table));
   table.ours.insert(table.ours.end(), {"on one GPU (s/step)", "cpu/GPU", "mean displacement (kpc)", "largest (kpc)",
                                        "displaced", "median difference of forces", "p99"});
-  session.run_sizes(table, {1, 1.1}, [&](std::int64_t n) { return measure(session, table, n); });
+  session.run_sizes(table, {1, 1.1}, [&](std::int64_t n) { return measure_encounter(session, table, n); });
   return table;
 }
 

@@ -20,7 +20,6 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int shells = 8;  // of the profile, from a tenth of r200m to it
 
 /// What the paper states, and in the place of what it does not: h = 0.7, n_s, baryons, softening of 1/30 of the mean
@@ -187,7 +186,7 @@ Residuals compare(const UniverseRun& cpu, const UniverseRun& gpu, nlohmann::json
   return residuals;
 }
 
-std::optional<std::vector<double>> measure(const PaperSession& session, PaperTable& table, std::int64_t n) {
+std::optional<std::vector<double>> measure_universe(const PaperSession& session, PaperTable& table, std::int64_t n) {
   const Device& device = session.device();
   const Device cpu = device.is_cuda() ? Device::open("cpu", session.context().threads) : device;
   const double most =
@@ -234,7 +233,7 @@ PaperTable run_cuda_gadget_cosmology(const PaperSession& session, PaperTable tab
   table.ours.insert(table.ours.end(),
                     {"to z = 0 (s)", "on one GPU (s/step)", "to z = 0 on the GPU (s)", "cpu/GPU", "halos",
                      "density residual", "velocity residual", "mass function residual", "displaced"});
-  session.run_sizes(table, {20, 1.25}, [&](std::int64_t n) { return measure(session, table, n); });
+  session.run_sizes(table, {20, 1.25}, [&](std::int64_t n) { return measure_universe(session, table, n); });
   return table;
 }
 

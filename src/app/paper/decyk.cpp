@@ -8,7 +8,6 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* stages[] = {"Deposit", "Push", "Sort", "Total"};
 
 void add_columns(PaperTable& table, const std::string& who) {

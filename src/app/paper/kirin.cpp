@@ -16,7 +16,7 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double softening = 1.0 / 256;
+constexpr double kirin_softening = 1.0 / 256;
 constexpr double timed_from = 0.25, end_time = 0.5;
 constexpr double force_operations = 38;       // Warren et al. 1997
 constexpr double force_jerk_operations = 60;  // Nitadori, Makino & Hut 2006
@@ -29,7 +29,7 @@ struct HermiteRun {
 std::optional<HermiteRun> run_hermite(const PaperSession& session, std::int64_t n, std::uint64_t seed) {
   const auto& device = session.device();
   SolverOptions gravity;
-  gravity.softening = Softening::same(softening);
+  gravity.softening = Softening::same(kirin_softening);
   const auto particles = plummer(n, seed, device.threads());
   const auto integrator = make_integrator(TimeOptions{}, gravity, {device, session.context().communicator, nullptr});
   const auto stop = [] { return interrupted.load(); };
@@ -47,7 +47,7 @@ std::optional<HermiteRun> run_hermite(const PaperSession& session, std::int64_t 
   return run;
 }
 
-void run_times(const PaperSession& session, PaperTable& table) {
+void run_hermite_times(const PaperSession& session, PaperTable& table) {
   table.ours = {session.ours() + " (s)"};
   session.run_sizes(table, {0.1, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
     const auto run = run_hermite(session, n, 1);
@@ -76,7 +76,7 @@ void run_forces(const PaperSession& session, PaperTable& table, unsigned want, P
   table.ours = {label + " (s)", "Pergola (GFLOP/s)", "Pergola (pairs/s)"};
   session.run_sizes(table, {0.4, 2}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
     const double seconds =
-        measure_forces(session.device(), plummer(n, 1, session.device().threads()), want, precision, softening);
+        measure_forces(session.device(), plummer(n, 1, session.device().threads()), want, precision, kirin_softening);
     const double pairs = static_cast<double>(n) * static_cast<double>(n);
     return std::vector<double>{seconds, operations * pairs / seconds * 1e-9, pairs / seconds};
   });
@@ -110,7 +110,7 @@ void run_library_times(const PaperSession& session, PaperTable& table) {
   table.ours = {session.ours() + ", ε = 1/256 (s)", "ε = 0 (s)"};
   session.run_sizes(table, {0.2, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
     std::vector<double> seconds;
-    for (const double epsilon : {softening, 0.0}) {
+    for (const double epsilon : {kirin_softening, 0.0}) {
       const auto run = run_library(session, n, 1, epsilon);
       if (!run) return std::nullopt;
       seconds.push_back(run->seconds);
@@ -125,7 +125,7 @@ void run_library_errors(const PaperSession& session, PaperTable& table) {
                 "ε = 0, the same (1e-7)"};
   session.run_sizes(table, {0.2 * seeds, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
     std::vector<double> medians;
-    for (const double epsilon : {softening, 0.0}) {
+    for (const double epsilon : {kirin_softening, 0.0}) {
       std::vector<double> errors;
       for (int seed = 1; seed <= seeds; ++seed) {
         const auto run = run_library(session, n, static_cast<std::uint64_t>(seed), epsilon);
@@ -195,7 +195,7 @@ void run_tree_errors(const PaperSession& session, PaperTable& table) {
 
 PaperTable run_kirin(const PaperSession& session, const std::string& name) {
   PaperTable table = load_table("kirin", name);
-  if (name == "1") run_times(session, table);
+  if (name == "1") run_hermite_times(session, table);
   if (name == "2") run_energy_errors(session, table);
   if (name == "3") run_forces(session, table, want_acceleration, Precision::single, force_operations);
   if (name == "4")

@@ -15,7 +15,7 @@ namespace pergola::app {
 
 namespace {
 
-std::string duration_text(double seconds) {
+std::string short_duration(double seconds) {
   return seconds < 120 ? fmt::format("{:.2g} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
@@ -74,10 +74,10 @@ void PaperSession::run_sizes(PaperTable& table, const Growth& growth, const Meas
     if (!options_.full && spent + estimate > options_.budget_seconds) {
       table.notes.push_back(
           fmt::format("Not run: N = {} and more, estimated at {} of a budget of {}; see --budget and --full.", n,
-                      duration_text(estimate), duration_text(options_.budget_seconds)));
+                      short_duration(estimate), short_duration(options_.budget_seconds)));
       break;
     }
-    context_.remark(fmt::format("{}: N = {}, about {}", table.id(), n, duration_text(estimate)));
+    context_.remark(fmt::format("{}: N = {}, about {}", table.id(), n, short_duration(estimate)));
     const auto begin = Clock::now();
     const auto row = measure(n);
     if (!row) break;

@@ -17,8 +17,6 @@ namespace pergola::app {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
 toml::table parse_paper(const std::string& paper) {
   for (const auto& [name, text] : paper_data)
     if (name == paper) return toml::parse(text);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +12,9 @@
 #include "device/device.hpp"
 
 namespace pergola::app {
+
+/// A value that was not published or not measured.
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// A table of a paper: the published columns as data, ours as measured. A row belongs to a number of particles; a value
 /// that was not published or not measured is a NaN inside, an empty field in CSV, a null in JSON and a dash in text.
