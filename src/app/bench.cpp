@@ -1,3 +1,9 @@
+// `pergola bench SUITE`: the list of suites, the measured ceilings of the machine, and the table of results.
+//
+// Steps: (1) find the suite and check that it takes the given options, (2) run it; it reports one case after another,
+// (3) measure the ceiling beside each case: fused multiply-adds or copied bytes per second, (4) print a table or JSON.
+// Also here: what the suites share, i.e. particles, the check against a double-precision sum, and the timer. A suite is
+// one line in suites(). Times are seconds of wall clock; the shortest of several calls counts.
 #include "app/bench.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +27,7 @@ namespace pergola::app {
 
 namespace {
 
+/// A suite with the options that only some suites take: --file, and --set with --sample.
 struct Suite {
   std::string name;  // that of the part's entry, if it has one
   void (*run)(const BenchTask&);
@@ -123,6 +130,7 @@ struct BenchOptions {
   std::int64_t sample = 0;
 };
 
+/// Runs one suite. Options that the suite does not take are an Error(input) before the device is opened.
 void run_bench(const BenchOptions& options, const Context& context) {
   const auto& suite = find_suite(options.suite);
   std::vector<BenchResult> results;

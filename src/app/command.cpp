@@ -1,3 +1,7 @@
+// The only file of the commands that includes CLI11: it passes Option and Command on to it and words usage errors.
+//
+// A usage error is one sentence: the command, what it expected, what it found and the nearest valid name. number_in()
+// and integer_in() check values by a Range and accept spellings such as 1e6 and 64^3 (base/count.hpp).
 #include "app/command.hpp"
 
 #include <fmt/format.h>
@@ -82,6 +86,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
+/// Options that the user may have meant: those of the command and of all commands around it.
 std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* at = &app; at; at = at->get_parent())
@@ -92,6 +97,7 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 std::string suggestion(const std::string& near) { return near.empty() ? "" : fmt::format("; did you mean {}?", near); }
 
+/// The sentence for a word that no command, option or argument takes.
 std::string unknown_word(const CLI::App& app, const std::string& word) {
   const std::string where = full_name(app);
   if (word.starts_with("-") && word != "-") {

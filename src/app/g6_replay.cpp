@@ -1,3 +1,8 @@
+// `pergola g6-replay FILE`: runs the recorded calls of a GRAPE-6 client again.
+//
+// A client writes the trace with PERGOLA_G6_TRACE=FILE (g6/trace.hpp). g6/replay.hpp repeats it; this file reports the
+// rate and the differences from the recorded answers. Differences are relative; the rate counts interactions/s in the
+// library only. Exit code 1 if the trace ends within a call, or if a difference exceeds --tolerance.
 #include "g6/replay.hpp"
 
 #include <fmt/core.h>
@@ -67,6 +72,7 @@ std::string replay_text(const g6::ReplayReport& r, const ReplayOptions& options,
   return text;
 }
 
+/// Whether all differences are within the tolerance. Neighbours must be the same.
 bool within(const g6::ReplayReport& r, double tolerance) {
   return r.acceleration.max <= tolerance && r.jerk.max <= tolerance && r.potential.max <= tolerance &&
          r.nearest_different == 0 && r.lists_different == 0;

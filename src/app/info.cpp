@@ -1,3 +1,9 @@
+// `pergola info FILE|DIRECTORY`: shows what a file holds, known by its contents, or what the directory of a run holds.
+//
+// Kinds: snapshots (HDF5, GADGET, CSV), openPMD files, checkpoints, and directories of runs with all of these. Of a
+// directory each piece is looked at: heads and shapes, or with --verify every byte and checksum. A damaged piece does
+// not end the command: it is listed and the exit code is 2. A damaged single file is an Error. Numbers are printed in
+// the units of the file; the text states them.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -41,6 +47,7 @@ struct Piece {
   std::string damage;                 // one sentence; empty: whole as far as was looked
 };
 
+/// The pieces of a run's directory, in the order of names, checkpoints last. The constructor does all the reading.
 class Directory {
  public:
   Directory(const fs::path& path, bool verify, int threads) : path_(path), verify_(verify), threads_(threads) {
@@ -95,6 +102,7 @@ class Directory {
       add(whole, "snapshot", files, [&](Piece& piece) { look_at_snapshot(path_ / name, piece); });
   }
 
+  // run.json: its status is that of the run.
   void look_at_record(Piece& piece) {
     std::ifstream stream(path_ / piece.name);
     const json record = json::parse(stream, nullptr, false);
@@ -124,6 +132,7 @@ class Directory {
     piece.count = lines;
   }
 
+  // A snapshot, an openPMD file, or arrays such as a spectrum, by contents.
   void look_at_snapshot(const fs::path& file, Piece& piece) {
     if (is_openpmd(file)) {
       const OpenPmdSummary summary = inspect_openpmd(file);
@@ -232,6 +241,7 @@ struct Report {
   std::array<Extent, 3> bounds{};
 };
 
+/// Reads the whole snapshot: masses by species and bounds need every particle.
 Report make_report(const std::string& file) {
   Report report;
   report.file = file;
@@ -318,6 +328,7 @@ std::string report_text(const Report& report) {
   return text + line("fields", fmt::format("{}", fmt::join(report.summary.fields, " ")));
 }
 
+/// inspect_checkpoint() reads every block, so a shown checkpoint is whole.
 void show_checkpoint(const Context& context, const std::string& file) {
   const auto summary = inspect_checkpoint(file);
   const json description = json::parse(summary.description, nullptr, false);
@@ -393,6 +404,7 @@ std::string openpmd_text(const std::string& file, const OpenPmdSummary& summary)
   return text + line("fields", fmt::format("{}", fmt::join(names, " ")));
 }
 
+/// Directories first, then kinds from the most to the least specific; what remains is taken for a snapshot.
 void show_info(Context& context, const std::string& file, bool verify) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {

@@ -1,3 +1,9 @@
+// `pergola merge A B`: puts two snapshots on a Kepler orbit about each other, e.g. for a collision of galaxies.
+//
+// Steps: (1) both snapshots; they must state the same units and no periodic box, (2) G from these units, (3) tilts of
+// the discs and the orbit of two points with the masses of A and B (models: merge_on_orbit), (4) one snapshot, with the
+// centre of mass at rest at the origin. Rank 0 works alone. Lengths and times are in the units of the files, angles in
+// degrees.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,6 +27,7 @@ struct MergeRequest {
   bool overwrite = false, full = false;
 };
 
+/// G in the units of a file: from cgs factors, or 1 if the file states none.
 double gravitational_constant(const std::optional<FileUnits>& units) {
   if (!units) return 1;
   constexpr double newton_g_cm3_per_g_s2 = newton_g_m3_per_kg_s2 * 1e3;
@@ -34,6 +41,7 @@ std::string units_text(const std::optional<FileUnits>& units) {
                      to_text(units->velocity_cm_per_s));
 }
 
+/// Throws Error(input) for an empty file and for a periodic box, in which no orbit has a meaning.
 Snapshot read_system(const std::string& path) {
   Snapshot snapshot = read_snapshot(path);
   snapshot.particles.validate(path);
@@ -90,6 +98,7 @@ void merge(const Context& context, MergeRequest request) {
                         {"time_to_pericentre", time}});
 }
 
+/// The two angles of one disc: towards the orbit's axis, and within the orbit's plane.
 void add_tilt(Command command, const std::string& number, const std::string& name, DiscTilt& tilt) {
   command
       .add_option(

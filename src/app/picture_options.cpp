@@ -1,3 +1,7 @@
+// Checks of the options that `picture` and `movie` share, and their registration with the command.
+//
+// Values stay text until they are used, so that an error names the option and quotes what the user typed. Lengths and
+// places are in the units of the file; angles are degrees; sizes are pixels.
 #include "app/picture_options.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// Progress on stderr: see progress.hpp. Lines end with a newline if stderr is no terminal; on one they are redrawn.
 #include "app/progress.hpp"
 
 #include <fmt/core.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int bar_width = 24;
 
+/// The text beside the bar: time, rate, errors so far, and the time left.
 std::string facts(const RunProgress& p) {
   const std::string rate = p.interactions_per_second > 0 ? rate_text(p.interactions_per_second) + "pairs/s"
                                                          : rate_text(p.particle_steps_per_second) + "particle steps/s";
@@ -95,6 +97,7 @@ void WaitLine::end() {
   if (thread_.joinable()) thread_.join();
 }
 
+/// The thread of the line. It sleeps until the next line is due or the command has ended.
 void WaitLine::watch() {
   std::unique_lock lock(mutex_);
   const auto start = std::chrono::steady_clock::now();

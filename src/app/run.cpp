@@ -1,3 +1,9 @@
+// `pergola run CONFIG`: runs a simulation, resumes it, or repeats a finished one (--reproduce).
+//
+// Steps: (1) the configuration: file, --set, --device and --threads, in this order, (2) the directory of the run, (3)
+// signals, progress and, if asked for, the page in a browser, (4) run_system() (run/run.hpp), which does all the work,
+// (5) the report card and the exit code. This file has no physics. Exit codes: 0; 130 for an interrupted run with a
+// checkpoint; 1 with --strict if a check fails, or if a repeated run has other bits. All ranks return the same code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// --wall-time counts from the start of the program, so that time for MPI and particles is included.
 const Clock::time_point program_begin = Clock::now();
 
 struct RunCommand {
@@ -103,6 +110,7 @@ fs::path directory_of_reproduction(const RunCommand& command) {
   return command.directory;
 }
 
+/// The report card: a line for each check with the measured and the expected value.
 std::string checks_text(const std::vector<Check>& checks) {
   std::size_t width = 0;
   for (const auto& check : checks) width = std::max(width, check.name.size());
@@ -189,6 +197,7 @@ int report_reproduction(const Context& context, const RunCommand& command, const
   return comparison.same ? 0 : static_cast<int>(ErrorKind::numerics);
 }
 
+/// With --json the record run.json goes to stdout, except after a comparison, which has its own value.
 void report(const Context& context, const RunCommand& command, const RunConfig& config, const RunSummary& summary) {
   const bool again = !command.reproduce.empty();
   if (context.json) {
@@ -225,6 +234,7 @@ void open_page(const Context& context, const RunCommand& command, const RunConfi
   page.emplace(context, config, command.directory, where, command.control);
 }
 
+/// What run_system() calls back: StartGuard while particles are made, then flags that signals set.
 RunOptions options_of(const Context& context, const RunCommand& command, StartGuard& guard) {
   RunOptions options;
   options.making = [&guard, &context,
@@ -248,6 +258,7 @@ RunOptions options_of(const Context& context, const RunCommand& command, StartGu
   return options;
 }
 
+/// Collective. The page of --view belongs to rank 0.
 void run(Context& context, RunCommand command) {
   if (!command.has_page() && (command.port >= 0 || !command.listen.empty()))
     throw Error(ErrorKind::input,

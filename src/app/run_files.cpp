@@ -1,3 +1,6 @@
+// The files of a run as commands read them: see run_files.hpp.
+//
+// Names have the form PREFIX NUMBER ENDING. Of a snapshot in several files the first file stands for all.
 #include "app/run_files.hpp"
 
 #include <fmt/core.h>

@@ -1,3 +1,9 @@
+// Pictures of particles: reads a snapshot, chooses a look, draws a panel. See scene.hpp for the order of calls.
+//
+// Parts, in this order: trails of few bodies; choice of species; surface density by projection; frames and ranges of
+// colours of a series; volume pictures of smoothed particles; the functions of the header. Over ranks: each has a range
+// of the particles, sums of counts and maps go over all, and rank 0 has the picture. Lengths are in the units of the
+// file; angles are degrees; colours are logarithmic in density or dispersion.
 #include "app/scene.hpp"
 
 #include <fmt/core.h>
@@ -48,6 +54,7 @@ std::vector<fs::path> earlier_files(const fs::path& file) {
   return files;
 }
 
+/// One body at one snapshot.
 struct Place {
   double time = 0;
   Vec3<double> x, v;
@@ -76,6 +83,7 @@ Vec3<double> between(const Place& a, const Place& b, double s) {
          (s * s * r * time) * b.v;
 }
 
+/// Points along a path, oldest first. A gap is a point that is not a number.
 std::vector<Vec3<double>> path_through(const std::vector<Place>& places) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   std::vector<Vec3<double>> path{places[0].x};
@@ -171,11 +179,13 @@ Particles of_species(const Particles& all, const std::vector<std::string>& names
   return some;
 }
 
+/// The sum of a count over all ranks. Collective.
 std::int64_t over_ranks(std::int64_t count, Communicator& ranks) {
   ranks.all_reduce(&count, 1, Reduction::sum);
   return count;
 }
 
+/// The particles of --species on this rank. Throws Error(input) on all ranks if no rank has any.
 Particles chosen(const Particles& all, const PictureOptions& options, const std::string& file, Communicator& ranks) {
   if (options.species.empty()) return all;
   const std::vector<std::string> known(species_names.begin(), species_names.end());
@@ -196,6 +206,7 @@ Particles chosen(const Particles& all, const PictureOptions& options, const std:
 constexpr std::array<Color, species_count> species_colors{
     {{90, 220, 140}, {90, 60, 150}, {110, 180, 255}, {255, 170, 80}, {190, 210, 255}, {150, 150, 150}}};
 
+/// A map per species that any rank has. Collective, as every rank walks the same list of species.
 std::vector<RenderLayer> layers_by_species(const Particles& particles, const ProjectionOptions& projection,
                                            const Look& look, Communicator& ranks) {
   std::vector<RenderLayer> layers;
@@ -208,6 +219,7 @@ std::vector<RenderLayer> layers_by_species(const Particles& particles, const Pro
   return layers;
 }
 
+/// Title, time, units and colours as the options and the header say.
 RenderOptions labels(const PictureOptions& options, const ShownSnapshot& shown, const Look& look) {
   RenderOptions render;
   const auto& header = shown.snapshot.header;
@@ -231,6 +243,7 @@ struct Seen {
   ProjectionOptions projection;
 };
 
+/// With a camera, particles behind it are removed and places become those in its view, along z.
 Seen seen_in(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads) {
   Seen seen{{}, shown.trails, {options.sight_line(), look.frame, options.pixels, threads}};
   if (!look.camera) {
@@ -338,11 +351,13 @@ DensityRange range_of(const std::vector<double>& values, const std::vector<doubl
   return {std::min(found[0], found[1] / 10), found[1]};
 }
 
+/// The colour of a value on the logarithmic range; values below the range have the darkest colour.
 Color color_at(const Colormap& colors, const DensityRange& range, double value) {
   if (!(value > range.low)) return colors(darkest);
   return colors(darkest + (1 - darkest) * std::log(value / range.low) / std::log(range.high / range.low));
 }
 
+/// Particles as lights: colour by the options, opacity per mass by density^opacity_power.
 std::vector<VolumeParticle> shining(const PictureOptions& options, const Particles& p, const LocalStructure& local,
                                     const DensityRange& range, const std::string& colormap, bool massless) {
   const Colormap colors(colormap);

@@ -1,3 +1,4 @@
+// Signals: see signals.hpp. Handlers only post a semaphore or set a flag; threads do the rest.
 #include "app/signals.hpp"
 
 #include <semaphore.h>
@@ -38,6 +39,7 @@ void wait_and_end() {
 
 }  // namespace
 
+/// A signal that is ignored already (nohup) stays ignored.
 void end_on_signals(bool speaks) {
   says_so = speaks;
   ::sem_init(&signal_received, 0, 0);
@@ -78,6 +80,7 @@ void StartGuard::end() {
   over_ = true;
 }
 
+/// Looks at `interrupted` every 50 ms while particles are made, and ends the process after about a second.
 void StartGuard::watch() {
   for (int seen = 0; !over_; std::this_thread::sleep_for(look_every)) {
     if (!making_ || !interrupted || ++seen < looks_of_patience) continue;

@@ -1,3 +1,9 @@
+// `pergola view DIRECTORY`, and the page of `pergola run --view`: what a page in a browser gets to see.
+//
+// src/view serves the page; this file feeds it: state (run.json and logs), points of a snapshot, density for a camera.
+// A directory is read again for each request, so that a page of a run in progress stays current. Points are a sample of
+// at most the number that the page asks for; density counts all particles. Numbers are in the units of the run; single
+// precision is enough for pictures.
 #include "app/view.hpp"
 
 #include <fmt/core.h>
@@ -90,6 +96,7 @@ std::string time_of_file(const OpenPmdSummary& summary) {
   return fmt::format("t = {:.6g}{}{}", summary.time, summary.time_unit.empty() ? "" : " ", summary.time_unit);
 }
 
+/// Counts places in the plane of a picture of phase space: x, y, and vx as the third axis.
 ViewDensity density_of_plasma(const fs::path& file, const Sight& sight, int threads) {
   const OpenPmdSummary summary = inspect_openpmd(file);
   ViewDensity density{
@@ -262,6 +269,7 @@ std::string RunFolderFeed::act(const std::string& /*action*/, const std::string&
 
 namespace {
 
+/// In phase space the third axis is the velocity along x.
 void name_axes(const SampleLook& look, ViewPoints& points) {
   points.units.fill(look.length_unit.empty() ? unit_texts(look.header).length : look.length_unit);
   if (!look.phase_space) return;
@@ -329,6 +337,7 @@ struct ViewCommand {
   int port = 0;
 };
 
+/// Serves until Ctrl-C. One process only: ranks would each open a page.
 void view(Context& context, const ViewCommand& command) {
   if (context.communicator->size() > 1)
     throw Error(ErrorKind::input, fmt::format("view: expected one process, found {}: start it without mpirun",
