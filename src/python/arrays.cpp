@@ -9,6 +9,7 @@ namespace pergola::python {
 namespace {
 
 /// DLPack 0.8 (github.com/dmlc/dlpack, dlpack.h): what a capsule named "dltensor" holds.
+/// The layout is fixed by DLPack: members must keep their order and sizes.
 struct DLTensor {
   void* data;
   struct {
@@ -39,6 +40,7 @@ struct DeviceArray {
   py::object base;
 };
 
+/// DLPack's type codes: 0 signed, 1 unsigned, 2 floating-point.
 std::uint8_t dl_code(const py::dtype& type) { return type.kind() == 'f' ? 2 : type.kind() == 'u' ? 1 : 0; }
 
 /// Lives until the importing library releases the tensor.
@@ -48,6 +50,8 @@ struct Exported {
   py::object base;
 };
 
+/// Waits for the device, so that the importing library may read at once. The capsule owns the tensor until it is
+/// imported; after that the importing library releases it.
 py::capsule to_dlpack(const DeviceArray& array) {
   array.device.synchronize();
   auto exported = std::make_unique<Exported>();

@@ -1,5 +1,10 @@
 // A simulation that Python drives: steps without the interpreter's lock, borrowed arrays between steps, and forces that
 // are Python functions.
+//
+// Driver is the class behind pergola.Simulation. One call at a time: a second thread gets an error. Arrays may be
+// borrowed between steps only; an array that is kept longer than the block keeps the old memory, and the simulation
+// continues with a copy. An error in the middle of a step leaves the particles between two times: the simulation then
+// refuses to go on. Times and lengths are in the units of the configuration.
 #include <chrono>
 
 #include "python/core.hpp"
@@ -29,6 +34,7 @@ py::capsule base_of_arrays(const std::shared_ptr<Kept>& kept) {
   });
 }
 
+/// A simulation with the rules for calls from Python: who may call when, and what an error leaves behind.
 class Driver {
  public:
   explicit Driver(std::shared_ptr<GravitySystem> simulation) : simulation_(std::move(simulation)) {}
@@ -77,6 +83,7 @@ class Driver {
       throw Error(ErrorKind::input, "step: expected a step before run.end_time, found none");
   }
 
+  // Replaces all particles at the present time; forces are computed anew.
   void set_particles(const Particles& particles) {
     drive([&] {
       simulation_->set_particles(particles);
@@ -108,6 +115,7 @@ class Driver {
                     "momentum"_a = triple(found.momentum), "angular_momentum"_a = triple(found.angular_momentum));
   }
 
+  // Writes a checkpoint; `description` is text for load(). Returns the name of the file.
   std::string save(const std::string& directory, const std::string& description) const {
     check_idle();
     const py::gil_scoped_release free;
@@ -115,6 +123,7 @@ class Driver {
   }
 
  private:
+  // Throws Error(input) inside another call, and after an error in the middle of a step.
   void check_idle() const {
     if (busy_)
       throw Error(ErrorKind::input, "simulation: expected one call at a time, found another thread inside this one");
@@ -200,6 +209,8 @@ struct Call {
   bool held = true;  // an array of it exists
 };
 
+/// The arrays that a force in Python gets: places and velocities to read, accelerations to add to. If only some
+/// particles are active, places are copies of theirs.
 py::object force_arrays(const auto& call, const py::capsule& base) {
   using Real = std::remove_cvref_t<decltype(call.ax[0])>;
   const Device& device = *call.device;

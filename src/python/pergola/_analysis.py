@@ -1,6 +1,8 @@
 """The analyses of `pergola analyze` on particles that Python holds."""
 import difflib
 
+# _core.analyze() does the work. This file checks names before it, so that errors can suggest the nearest one, and turns
+# sources (Particles, Snapshot, Simulation) into moments.
 from . import _core
 from ._settings import error
 from .plot import figure
@@ -23,12 +25,15 @@ class Analysis:
         return figure(self.figures[number], axes)
 
 
+# Raises the library's error for an unknown name, with the nearest known one.
 def _require(name, known, sentence):
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         raise error(f"{sentence}, found {name}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
+# One source as particles, time, box and units. Files of an expanding universe are refused: their velocities are not
+# those of a space at rest.
 def _moment(source, box_size):
     if getattr(source, "header", {}).get("cosmological") or "[cosmology]" in getattr(source, "config", "").split("\n"):
         raise error("analyze: expected particles of a space at rest, found those of an expanding universe, whose velocities "

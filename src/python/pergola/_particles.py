@@ -1,4 +1,5 @@
 """Particles on the host: made, read, written; forces on them."""
+# Particles is the compiled class: its arrays are views of its memory. Snapshot adds what a file says beside them.
 import os
 
 from . import _core
@@ -52,6 +53,7 @@ def write(path, particles, time=0.0, box_size=0.0):
     _core.write(os.fspath(path), particles, time, box_size)
 
 
+# Reads the list from _core each time: models are entries of the library, and Python keeps no copy of them.
 class _Models:
     """The initial conditions that Pergola makes, by name: ``pergola.models["king"]`` has its options."""
 

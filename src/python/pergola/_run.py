@@ -1,4 +1,6 @@
 """Managed runs, as `pergola run` makes them; the progress bar; and processes of one MPI job, which know nothing of each other."""
+# run() is `pergola run` in this process. The rest guards against mpirun: Python has no ranks, so each process of a job
+# runs for itself, and two of them must not write into the same directory.
 import fcntl
 import json
 import os
@@ -9,7 +11,9 @@ import warnings
 from . import _core
 from ._settings import error, lines, settings
 
+# Variables in which the launchers of Open MPI, MPICH and Slurm state the number of processes and the own number.
 _SIZES = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK", "SLURM_STEP_NUM_TASKS": "SLURM_PROCID"}
+# Locked directories by their real paths: the file descriptor of each lock.
 _held = {}
 _warned = False
 
@@ -33,6 +37,7 @@ def warn_of_others():
                   "others; give each its own directory. `mpirun pergola run` shares one run out", stacklevel=4)
 
 
+# A lock of the system, not a file that exists: it ends with the process, even if that is killed.
 def hold(directory):
     """Locks a directory for this process: processes of a job would replace each other's states in it."""
     if not _place():
@@ -72,6 +77,7 @@ class Progress:
     def __enter__(self):
         return self
 
+    # The bar shows its end only if no error has ended the block.
     def __exit__(self, kind, value, trace):
         if self.enabled:
             if kind is None:

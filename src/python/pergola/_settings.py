@@ -1,4 +1,6 @@
 """Keywords and dicts as keys of the configuration (docs/configuration.md)."""
+# Keywords, dicts and TOML files all become lines "key=value", which the library's own parser reads and checks. So
+# Python knows no rules for values: an error is worded once, in the library.
 import difflib
 import functools
 import math
@@ -19,6 +21,7 @@ _PLACES = {
 }
 
 
+# An error of this package, of the same class and kinds as those of the library.
 def error(text, kind="input"):
     made = Error(text)
     made.kind = kind
@@ -67,6 +70,7 @@ def _tables(config, prefix=""):
             yield key, value
 
 
+# The options of a model by name; keywords with these names belong to the model.
 @functools.lru_cache(None)
 def _model_options(model):
     for one in _core.models():
@@ -96,6 +100,7 @@ def settings(keywords, config=None):
     return _plain(found)
 
 
+# Without units.system a quantity has no meaning: that is an error, not a guess.
 def _plain(found):
     """The same with quantities of astropy as numbers in the units of units.system."""
     quantities = [key for key, value in found.items() if is_quantity(value)]
@@ -108,6 +113,7 @@ def _plain(found):
     return {key: known.number(value) if key in quantities else value for key, value in found.items()}
 
 
+# The form that Config.parse() and Config.parse_force() take: one TOML assignment per key.
 def lines(found):
     return [f"{key}={to_toml(value, key)}" for key, value in found.items()]
 

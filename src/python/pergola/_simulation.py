@@ -1,4 +1,7 @@
 """A simulation that Python drives."""
+# Simulation drives a compiled Driver (src/python/simulation.cpp). Order of calls: construct, then run(), step() and
+# reading in any order. Configuration and device cannot change afterwards; particles can. Times, lengths and velocities
+# are in the units of the configuration, N-body units (G = 1) without any.
 import json
 import os
 from collections import namedtuple
@@ -40,6 +43,7 @@ class Arrays:
     def velocity(self):
         return Vector(self.vx, self.vy, self.vz)
 
+    # The names go first: an array that the user has kept then shows as kept, and gets memory of its own.
     def __exit__(self, kind, value, trace):
         for name in self._names:
             self.__dict__.pop(name, None)
@@ -85,6 +89,7 @@ class Simulation:
         self._config = _core.Config.read(file, sets) if file else _core.Config.parse("", "Simulation", sets)
         self._begin(particles, time)
 
+    # Shared end of construction: forces first, because the driver takes the first forces when it is made.
     def _begin(self, particles, time):
         warn_of_others()
         if self._config.is_plasma:
@@ -210,6 +215,7 @@ class Simulation:
                 if stop >= until:
                     return
 
+    # With hooks, step by step, since each hook may change the particles; without them one call for all steps.
     def _advance(self, stop, bar):
         tick = bar.show if bar.enabled else None
         if not self.hooks:
@@ -221,6 +227,7 @@ class Simulation:
             bar.show(self.time)
         self._driver.run_until(stop, None)
 
+    # The description holds the configuration, so that load() needs the directory only.
     def save(self, directory):
         """Writes the state into a directory, where the two newest are kept, with checksums; ``Simulation.load`` goes on from
         it with the same bits. The name of the file is returned."""

@@ -1,8 +1,10 @@
 """Units: plain factors, and astropy's units if astropy is installed."""
+# Units are plain factors in cgs from the library's unit systems. astropy is optional and imported on first use only.
 from . import _core
 from ._settings import error, is_quantity
 
 
+# Raises the library's error if astropy is missing.
 def _astropy_units():
     try:
         import astropy.units
@@ -73,6 +75,7 @@ def units(system):
     return found
 
 
+# The units of a configuration, for Simulation.units.
 def of_config(config):
     """None for N-body units."""
     factors = config.units

@@ -1,7 +1,10 @@
 """Plots into matplotlib axes, if matplotlib is installed."""
+# Functions take matplotlib axes, or draw into the present ones, and return them. matplotlib is imported on first use:
+# the package works without it. Numbers are drawn as they are, in the units of the particles.
 import numpy as np
 
 
+# The given axes, or those of pyplot.
 def _axes(axes):
     if axes is not None:
         return axes
