@@ -328,7 +328,7 @@ std::vector<fs::path> names_of_files(const AnalyzeRequest& request) {
   return names;
 }
 
-/// The drawing is made before the first file is written, so that an error in it leaves no table behind.
+/// The drawing is made before the first file is written, so that an error in it replaces no table.
 void write_files(const AnalysisEntry& entry, const std::vector<std::string>& inputs, const AnalysisResult& result,
                  const AnalyzeRequest& request) {
   const Drawing drawing = request.plot.empty() ? Drawing(1, 1) : draw_figures(result.figures);

@@ -53,6 +53,7 @@ std::vector<std::string> suite_names() {
   return names;
 }
 
+/// Throws Error(input) with the names of all suites, and the nearest one, for an unknown name.
 const Suite& find_suite(const std::string& name) {
   for (const auto& suite : suites())
     if (name == suite.name) return suite;
@@ -62,6 +63,7 @@ const Suite& find_suite(const std::string& name) {
                                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
+/// A case for --json: what it is, what it ran on, and its figures; a missing ceiling is null.
 nlohmann::json to_json(const BenchResult& r) {
   nlohmann::json value{
       {"suite", r.suite},
@@ -115,6 +117,7 @@ class Ceiling {
   }
 
  private:
+  // Mixed precision is compared with the rate of floats: most of its instructions are in floats.
   double& of(Precision precision) { return precision == Precision::double_ ? doubles_ : floats_; }
   Device device_;
   double floats_ = 0, doubles_ = 0, copied_ = 0;
@@ -169,6 +172,7 @@ void run_bench(const BenchOptions& options, const Context& context) {
 
 }  // namespace
 
+/// The numbers are counted from the formulas, not from compiled code, so that they do not change with a compiler.
 double instructions_per_pair(const Device& device, unsigned want, Precision precision) {
   constexpr unsigned all = want_acceleration | want_jerk | want_potential;
   if (device.is_cuda()) {
@@ -181,6 +185,7 @@ double instructions_per_pair(const Device& device, unsigned want, Precision prec
   return want == all && precision == Precision::mixed ? 42 : 0;
 }
 
+/// The seed is the model's default, so all runs have the same particles.
 Particles bench_particles(std::int64_t n, int threads) {
   ModelOptions options;
   options.n = n;
@@ -222,6 +227,7 @@ void check_against_double(const std::string& name, const SolverOptions& options,
   if (want & want_potential) compare(6, 6, "potential");
 }
 
+/// The shortest time is the one least disturbed by other work on the machine.
 double fastest(double seconds, int least, const std::function<void()>& once) {
   const auto start = Clock::now();
   double best = INFINITY;

@@ -76,10 +76,12 @@ const CLI::App& innermost(const CLI::App& program) {
   return *app;
 }
 
+/// "pergola ic plummer": the words up to this command.
 std::string full_name(const CLI::App& app) {
   return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
 }
 
+/// The names of the subcommands, in the order in which they were added.
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
@@ -131,6 +133,7 @@ TextCheck integer_in(const Range& range) {
   };
 }
 
+/// The first word that nothing takes is the likely error; otherwise the message of CLI11 says what is missing.
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& app = innermost(program);
   const auto unknown = program.remaining(true);

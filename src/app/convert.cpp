@@ -33,6 +33,7 @@ struct ConvertOptions {
   int files = 1;
 };
 
+/// The name of a format as --format spells it.
 std::string format_name(SnapshotFormat format) {
   for (const auto& [name, value] : formats)
     if (value == format) return name;

@@ -9,6 +9,7 @@ namespace pergola::app {
 
 namespace {
 
+/// Fields for JSON: `units` are cores or multiprocessors; `instruction_set` is that of the loops on this CPU.
 void show_devices(const Context& context) {
   const auto reports = list_devices();
   if (context.json) {

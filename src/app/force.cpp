@@ -31,6 +31,7 @@ struct ForceOptions {
   std::int64_t sample = 1000;
 };
 
+/// What was measured, for the table and for --json.
 struct ForceReport {
   std::string solver, device, precision;
   bool pairwise = false;
@@ -90,6 +91,7 @@ RunConfig configuration(const ForceOptions& options) {
   return parse_force_config(sets);
 }
 
+/// Only HDF5 snapshots have room for accelerations.
 void check_dump(const std::string& dump, const std::string& file) {
   refuse_input_as_output("--dump", dump, {file});
   if (!dump.empty() && format_from_name(dump) != SnapshotFormat::hdf5)

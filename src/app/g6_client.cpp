@@ -58,6 +58,7 @@ void G6Client::send(std::size_t i) {
           "g6_set_j_particle");
 }
 
+/// First forces need all j-particles; the first steps come from a and jerk (physics::starting_step).
 void G6Client::start(const Particles& particles) {
   given_ = particles;
   const auto n = static_cast<std::size_t>(particles.size());
@@ -96,6 +97,7 @@ void G6Client::reschedule(std::size_t chunk) {
   chunk_next_[chunk] = next;
 }
 
+/// The particle at now_, from its last correction.
 HermiteStart G6Client::predicted(std::size_t i) const {
   HermiteStart p = state_[i];
   physics::hermite_predict(time_of(now_ - tick_[i]), p.x, p.v, p.a, p.j);
@@ -157,6 +159,7 @@ void G6Client::step(std::int64_t now) {
     if (const std::size_t chunk = static_cast<std::size_t>(i) / schedule_chunk; chunk != done) reschedule(done = chunk);
 }
 
+/// Steps from block to block; the time of the next block is the earliest end of any step.
 bool G6Client::advance(double limit, const std::function<bool()>& stop) {
   while (true) {
     const std::int64_t next = *std::min_element(chunk_next_.begin(), chunk_next_.end());

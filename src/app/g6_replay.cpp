@@ -23,6 +23,7 @@ struct ReplayOptions {
   double tolerance = 0;
 };
 
+/// Interactions per second in the library; 0 if nothing was timed.
 double rate_of(const g6::ReplayReport& report) {
   return report.seconds > 0 ? static_cast<double>(report.interactions) / report.seconds : 0;
 }
@@ -78,6 +79,7 @@ bool within(const g6::ReplayReport& r, double tolerance) {
          r.nearest_different == 0 && r.lists_different == 0;
 }
 
+/// The report is printed before an error for a truncated trace or large differences is thrown.
 void run_replay(const ReplayOptions& options, Context& context) {
   const auto device = context.open_device();
   const auto precision = options.precision == "double" ? Precision::double_ : Precision::mixed;

@@ -39,6 +39,7 @@ struct IcRequest {
   std::map<std::string, std::string> options;  // of the model, by option name, as typed
 };
 
+/// Options are spelled with dashes on the command line and with underscores in configurations.
 std::string dashed(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
@@ -258,6 +259,7 @@ std::string check_seed(const std::string& text) {
   return parse_unsigned(text) ? "" : fmt::format("expected an integer from 0 to 18446744073709551615, found {}", text);
 }
 
+/// What is wrong with the name of a unit system, or nothing.
 std::string check_units(const std::string& text) {
   if (find_unit_system(text)) return "";
   std::vector<std::string> names;
@@ -265,6 +267,7 @@ std::string check_units(const std::string& text) {
   return fmt::format("expected {}, found {}", fmt::join(names, ", "), text);
 }
 
+/// Options of all models belong to `ic` itself, so they may stand before or after the model's name.
 void add_common_options(Command command, IcRequest& request) {
   command.add_option("-n,--n", request.n, "Number of particles; 1e6 and 64^3 are numbers too")
       ->transform(integer_in(Range::at_least(1)))
@@ -310,6 +313,7 @@ void add_model_option(Command command, const ModelOption& option, const std::sha
   if (dash != underscore) add(underscore)->group("");  // accepted, not shown
 }
 
+/// The example in the help of each model shows an option that matters for it.
 const char* example_options(const std::string& model) {
   if (model == "plummer") return "--n 1000 --seed 1 --exact-energy ";
   if (model == "hernquist") return "--n 1e5 --virial-radius 2 ";

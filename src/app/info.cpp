@@ -170,6 +170,7 @@ class Directory {
   std::string state_;
 };
 
+/// A piece for --json; its state is "damaged", "whole" or, without --verify, "not verified".
 json piece_json(const Piece& piece, bool verified) {
   return {{"name", piece.name},
           {"kind", piece.kind},
@@ -221,6 +222,7 @@ void show_run_directory(Context& context, const fs::path& directory, bool verify
   if (damaged > 0) context.exit_code = 2;
 }
 
+/// The smallest and the largest coordinate along an axis.
 struct Extent {
   double low, high;
 };
@@ -256,12 +258,14 @@ Report make_report(const std::string& file) {
   return report;
 }
 
+/// Only the binary formats of GADGET have a byte order.
 bool is_gadget(const SnapshotHeader& header) { return header.format.starts_with("gadget"); }
 const char* byte_order(const SnapshotHeader& header) { return header.byte_swapped ? "big" : "little"; }
 const char* precision(const SnapshotHeader& header) { return header.single_precision ? "single" : "double"; }
 
 json optional_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
+/// What a header does not state is null.
 json report_json(const Report& report) {
   const auto& header = report.header;
   json species = json::object();
@@ -296,6 +300,7 @@ json report_json(const Report& report) {
 
 std::string line(const std::string& name, const std::string& value) { return fmt::format("{:<12}{}\n", name, value); }
 
+/// One fact per line, with the name in a column of 12 characters.
 std::string report_text(const Report& report) {
   const auto& header = report.header;
   std::string text = line("file", report.file);
@@ -356,6 +361,7 @@ void show_checkpoint(const Context& context, const std::string& file) {
   context.print(text);
 }
 
+/// Units of an openPMD file are stated in words and in SI.
 json openpmd_json(const std::string& file, const OpenPmdSummary& summary) {
   json fields = json::array(), species = json::object();
   for (const auto& mesh : summary.meshes)

@@ -39,11 +39,13 @@ std::string check_device(const std::string& spec) {
   return fmt::format("expected auto, cpu, cuda or cuda:K, found {}", spec);
 }
 
+/// For --version: the commit and what this build can use.
 std::string version_text() {
   return fmt::format("pergola {} (commit {})\nCUDA: {}\nMPI: {}", version(), build_commit(), cuda_built ? "yes" : "no",
                      mpi_built() ? "yes" : "no");
 }
 
+/// They may stand before or after the command's name (fallthrough).
 void add_global_options(CLI::App& program, Context& context) {
   program.add_option("--device", context.device, "auto, cpu, cuda or cuda:K")
       ->check(check_device)

@@ -35,6 +35,7 @@ double gravitational_constant(const std::optional<FileUnits>& units) {
          (units->length_cm * units->velocity_cm_per_s * units->velocity_cm_per_s);
 }
 
+/// Units in words; equal words mean equal units.
 std::string units_text(const std::optional<FileUnits>& units) {
   if (!units) return "none (G = 1)";
   return fmt::format("{} cm, {} g, {} cm/s", to_text(units->length_cm), to_text(units->mass_g),
@@ -59,6 +60,7 @@ Snapshot read_system(const std::string& path) {
   throw Error(error.kind(), message.starts_with("separation") ? "--" + message : message);
 }
 
+/// Errors in options and files come before any particle is moved; the output appears whole or not at all.
 void merge(const Context& context, MergeRequest request) {
   check_output_file(request.output, request.overwrite);
   WriteOptions write;

@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::size_t most_files = 36;
 
+/// The options of the command, beside those that `movie` has too.
 struct PictureCommand {
   std::vector<std::string> files;
   std::string output;
@@ -70,6 +71,7 @@ nlohmann::json description(const PictureOptions& options, const Panel& panel, co
   return said;
 }
 
+/// By rank 0 alone. Several files share axes and colours, so that they can be compared.
 void picture_plasma(const Context& context, const PictureCommand& command, int threads) {
   WrittenFiles files({command.output});
   std::vector<Drawing> figures;

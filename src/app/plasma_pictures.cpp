@@ -107,6 +107,7 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
   return particles;
 }
 
+/// Ranges of a series replace those of the file.
 PlasmaPicture phase_picture(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
                             const PlasmaRanges& ranges, int threads) {
   PhaseSpace particles = phase_space(options, file, summary, threads);
@@ -169,6 +170,7 @@ FieldSlice field_slice(const PictureOptions& options, const std::string& name, c
   return slice;
 }
 
+/// One slice, with its extremes for --json.
 PlasmaPicture field_picture(const PictureOptions& options, const std::string& name, const std::string& file,
                             const OpenPmdSummary& summary, const PlasmaRanges& ranges) {
   FieldSlice slice = field_slice(options, name, file, summary);
@@ -187,6 +189,7 @@ std::string field_shown(const PictureOptions& options, const OpenPmdSummary& sum
   return summary.species.empty() && options.phase.empty() && options.species.empty() ? "phi" : "";
 }
 
+/// Makes the limits contain others.
 void widen(std::optional<Limits>& limits, const Limits& by) {
   if (!limits) limits = by;
   limits = {std::min(limits->first, by.first), std::max(limits->second, by.second)};
@@ -194,6 +197,7 @@ void widen(std::optional<Limits>& limits, const Limits& by) {
 
 }  // namespace
 
+/// A field with both signs gets a range that is symmetric about 0, for a diverging colour map.
 PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std::string>& files, int threads) {
   PlasmaRanges ranges;
   for (const auto& file : spread_over(files)) {

@@ -25,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The typed options; an empty `output` means the directory of the run.
 struct PlotOptions {
   std::string directory;
   std::string output;

@@ -30,6 +30,7 @@ std::string facts(const RunProgress& p) {
 
 }  // namespace
 
+/// Two units at most: more digits would only seem to be known.
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
@@ -40,6 +41,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+/// Three digits and a prefix, so that the next prefix begins at 999.5.
 std::string rate_text(double rate) {
   const char* prefix[] = {"", "k", "M", "G", "T", "P"};
   int k = 0;
@@ -47,6 +49,7 @@ std::string rate_text(double rate) {
   return fmt::format("{:.3g} {}", rate, prefix[k]);
 }
 
+/// Whether stderr is a terminal is decided once, at the start.
 ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) != 0), last_line_(std::chrono::steady_clock::now()) {}
 
 void ProgressBar::show(const RunProgress& progress) {

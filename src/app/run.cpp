@@ -37,6 +37,7 @@ namespace fs = std::filesystem;
 /// --wall-time counts from the start of the program, so that time for MPI and particles is included.
 const Clock::time_point program_begin = Clock::now();
 
+/// What the user typed for `run`. --reproduce takes the place of a configuration.
 struct RunCommand {
   std::string config;
   std::vector<std::string> sets;
@@ -161,6 +162,7 @@ std::string resume_command(const Context& context, const RunCommand& command) {
   return text + fmt::format(" -o {} --resume", shell_word(command.directory));
 }
 
+/// The end of a run on stdout: energy error, checks, counts, files, and the commands that look at them.
 std::string summary_text(const RunSummary& summary, const RunConfig& config, const std::string& directory) {
   const auto& counts = summary.counts;
   std::string text = fmt::format(
@@ -216,6 +218,7 @@ void report(const Context& context, const RunCommand& command, const RunConfig& 
 }
 
 /// The configuration of the command, or of the run to repeat.
+/// Throws Error(input) if neither a configuration nor a run to repeat is given.
 RunConfig configuration(const Context& context, const RunCommand& command, const RunConfig* again) {
   if (!again && command.config.empty())
     throw Error(ErrorKind::input, "pergola run: CONFIG is required, or --reproduce with the run.json of a run");

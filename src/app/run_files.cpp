@@ -32,6 +32,7 @@ struct NumberedName {
   bool first = true;  // or the only file
 };
 
+/// None for names that do not end in a number before the ending.
 std::optional<NumberedName> numbered(const fs::path& file) {
   const auto part = part_name(file);
   const std::string stem = (part ? part->whole : file).stem().string();
@@ -43,6 +44,7 @@ std::optional<NumberedName> numbered(const fs::path& file) {
 
 }  // namespace
 
+/// A file of a snapshot in several files stands for its series only if it is the first.
 std::vector<fs::path> series_of(const fs::path& file) {
   const auto own = numbered(file);
   if (!own) return {file};
@@ -95,6 +97,7 @@ nlohmann::json run_json(const std::filesystem::path& directory) {
   return record.is_object() ? record : nlohmann::json::object();
 }
 
+/// Every rank opens the file and reads its own range. Ids are then compared over all ranks.
 Snapshot read_stretch(const std::string& file, Communicator& ranks) {
   Snapshot snapshot;
   on_all(ranks, [&] {

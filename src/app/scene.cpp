@@ -60,6 +60,7 @@ struct Place {
   Vec3<double> x, v;
 };
 
+/// The body with this id in a snapshot, if it is there.
 std::optional<Place> place_of(const Snapshot& snapshot, std::uint64_t id) {
   const Particles& p = snapshot.particles;
   const auto found = std::find(p.id.begin(), p.id.end(), id);
@@ -307,6 +308,7 @@ struct Surrounded {
   LocalStructure local;
 };
 
+/// Neighbours need particles that are near on the same rank: several ranks exchange particles into slabs first.
 Surrounded structure_of(const SnapshotHeader& header, Particles own, Communicator& ranks, int threads) {
   const double side = header.box_size;
   const Box box{{0, 0, 0}, {side, side, side}, side > 0 ? Boundary::periodic : Boundary::isolated};
@@ -322,6 +324,7 @@ const std::vector<double>& colored_by(const PictureOptions& options, const Local
   return options.color == "dispersion" ? local.dispersion : local.density;
 }
 
+/// The largest mass over all ranks. Collective.
 double largest_of(const std::vector<double>& mass, Communicator& ranks) {
   double largest = 0;
   for (const double one : mass) largest = std::max(largest, one);
@@ -445,6 +448,7 @@ Panel draw_volume(const PictureOptions& options, ShownSnapshot shown, const Look
 
 }  // namespace
 
+/// Counts come from the headers: no particles are read.
 bool is_for_ranks(const std::vector<std::string>& files) {
   return std::all_of(files.begin(), files.end(), [](const std::string& file) {
     if (is_openpmd(file)) return false;
@@ -463,6 +467,7 @@ std::string grouped(std::int64_t count) {
   return text;
 }
 
+/// Trails are found by one rank alone: is_for_ranks() is false for few bodies.
 ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier,
                          const std::shared_ptr<Communicator>& ranks) {
   ShownSnapshot shown{file, read_stretch(file, *ranks), 0, {}, ranks};
@@ -495,6 +500,7 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
   return look;
 }
 
+/// First pass: frames. Second pass: colours in the common frame, as these depend on it.
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
                  int threads, const std::shared_ptr<Communicator>& ranks) {
   Look look;
@@ -532,6 +538,7 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
   return look;
 }
 
+/// Rank 0 has the figure; the other ranks take part in the sums.
 Panel draw_shown(const PictureOptions& options, ShownSnapshot shown, const Look& look, int threads, bool color_bar) {
   RenderOptions render_options = labels(options, shown, look);
   if (options.style == "volume") {

@@ -59,6 +59,7 @@ void end_on_signals(bool speaks) {
   }
 }
 
+/// Set before an error is printed: mpirun then ends the other ranks with a signal.
 void end_on_signals_silently() { says_so = false; }
 
 StartGuard::StartGuard(const Context& context) : context_(context), thread_([this] { watch(); }) {}
@@ -68,12 +69,14 @@ StartGuard::~StartGuard() {
   thread_.join();
 }
 
+/// From here on watch() may end the process.
 void StartGuard::begin(std::function<void()> undo) {
   const std::lock_guard lock(mutex_);
   undo_ = std::move(undo);
   making_ = true;
 }
 
+/// Waits for the lock: watch() holds it while it ends the process.
 void StartGuard::end() {
   const std::lock_guard lock(mutex_);
   making_ = false;
@@ -98,6 +101,7 @@ void StartGuard::watch() {
 
 std::atomic<bool> checkpoint_asked{false};
 
+/// SA_RESTART: a signal must not break a read or write in progress.
 void catch_checkpoint_requests() {
   struct sigaction action {};
   action.sa_handler = [](int) { checkpoint_asked.store(true); };

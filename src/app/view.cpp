@@ -39,6 +39,7 @@ using nlohmann::json;
 
 namespace {
 
+/// Memory for all points at once: lists that grow would take twice as much for a moment.
 void reserve(ViewPoints& points, std::size_t count) {
   for (auto* list : {&points.x, &points.y, &points.z, &points.speed}) list->reserve(count);
   points.kind.reserve(count);
@@ -92,6 +93,7 @@ ViewDensity density_of_snapshot(const fs::path& file, const Sight& sight, int th
   return density;
 }
 
+/// The time of an openPMD file with its unit.
 std::string time_of_file(const OpenPmdSummary& summary) {
   return fmt::format("t = {:.6g}{}{}", summary.time, summary.time_unit.empty() ? "" : " ", summary.time_unit);
 }
@@ -194,6 +196,7 @@ json log_json(const fs::path& file) {
 
 RunFolderFeed::RunFolderFeed(fs::path directory, int threads) : directory_(std::move(directory)), threads_(threads) {}
 
+/// A directory that a run has just begun to fill counts, if run.json is there.
 void RunFolderFeed::require_run() const {
   std::error_code error;
   if (!fs::is_directory(directory_, error))
@@ -212,6 +215,7 @@ std::map<std::int64_t, fs::path> RunFolderFeed::list() const {
   return found;
 }
 
+/// The page's state: title, record, numbers of the snapshots, and the logs.
 std::string RunFolderFeed::state() {
   json state{{"kind", "state"},
              {"title", fs::absolute(directory_).lexically_normal().filename().string()},
@@ -255,6 +259,7 @@ std::shared_ptr<const std::string> RunFolderFeed::snapshot(std::int64_t number, 
   return std::make_shared<const std::string>(encode_points(points));
 }
 
+/// `serial` is one more than the number of the snapshot that the page has. Null: there is no newer one.
 std::shared_ptr<const std::string> RunFolderFeed::newest(std::int64_t& serial, std::int64_t most) {
   const auto files = list();
   if (files.empty() || files.rbegin()->first + 1 <= serial) return nullptr;
@@ -287,6 +292,7 @@ ViewDensity density_of_system(System& system, const Sight& sight) {
   return {look.header.time, time_of_look(look), 0, system.size(), system.density(sight)};
 }
 
+/// The same as points_of_snapshot() for the particles in memory. Called between steps.
 ViewPoints points_of_system(System& system, std::int64_t most) {
   SampledPoints sample = system.sample_points(most);
   const SampleLook look = system.sample_look();
@@ -320,6 +326,7 @@ LiveView::LiveView(const Context& context, const RunConfig& config, const std::f
   std::fputs(fmt::format("pergola: this run is shown at {}\n", server_.url()).c_str(), stderr);
 }
 
+/// Waits until all open pages have asked for the last state, at most five seconds.
 void LiveView::end(RunStatus status) {
   constexpr double patience_seconds = 5;
   feed_.end(status == RunStatus::interrupted ? "interrupted" : "finished");

@@ -69,6 +69,7 @@ py::object values_of(const TableColumn& column) {
   return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
+/// A figure as plain data; pergola.plot.figure() draws it with matplotlib.
 py::dict to_dict(const Figure& figure) {
   using namespace py::literals;
   py::list lines;
@@ -101,6 +102,7 @@ py::tuple analyze(const std::string& name, const std::vector<Moment>& moments, c
 
 }  // namespace
 
+/// Moment is for the package only: users pass Particles, snapshots or simulations.
 void bind_analysis(py::module_& module) {
   py::class_<Moment>(module, "Moment")
       .def(py::init([](std::shared_ptr<Particles> particles, double time, double box_side, const py::object& units) {

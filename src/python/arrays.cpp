@@ -76,6 +76,7 @@ py::capsule to_dlpack(const DeviceArray& array) {
   });
 }
 
+/// Version 3 of the CUDA array interface; `data` is the address and whether the array is read-only.
 py::dict cuda_interface(const DeviceArray& array) {
   if (!array.device.is_cuda()) throw py::attribute_error("__cuda_array_interface__: this memory is on the CPU");
   array.device.synchronize();  // no stream is named: nothing is pending
@@ -103,6 +104,7 @@ py::object array_view(const Device& device, const void* data, std::int64_t count
   return view;
 }
 
+/// The names with underscores are protocols of NumPy-like libraries, which call them.
 void bind_arrays(py::module_& module) {
   py::class_<DeviceArray>(module, "DeviceArray",
                           "One value per particle where the particles live, for CuPy, PyTorch and others.")

@@ -5,8 +5,8 @@
 /// Each source has one bind_… function, which module.cpp calls when Python imports pergola._core. The package in
 /// python/pergola is on top of that module and is what users see; _core is no interface for them. Long calls run
 /// without the interpreter's lock (gil_scoped_release): inside them no Python object may be touched. Errors of the
-/// library become pergola.Error with a kind. Numbers are doubles in the units of the simulation, arrays have the
-/// precision of the simulation.
+/// library become pergola.Error with a kind. Numbers are doubles in the units of the simulation; borrowed arrays
+/// have its precision.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

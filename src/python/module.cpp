@@ -95,6 +95,7 @@ void bind_errors(py::module_& module) {
   });
 }
 
+/// Functions on whole runs, and lists of what this build can do.
 void bind_runs(py::module_& module) {
   py::class_<Checkpoint, std::shared_ptr<Checkpoint>>(module, "Checkpoint")
       .def_readonly("description", &Checkpoint::description);

@@ -20,6 +20,7 @@ Error shape_error(const std::string& what, const std::string& expected, const py
 }
 
 /// Takes the columns of an array with one row of three per particle.
+/// Throws Error(input) with the name of the argument and the expected shape.
 void take_vectors(const char* name, const Numbers& rows, std::int64_t n, std::vector<double>& x, std::vector<double>& y,
                   std::vector<double>& z) {
   if (rows.ndim() != 2 || rows.shape(1) != 3 || rows.shape(0) != n)
@@ -78,6 +79,7 @@ auto member(std::vector<T> Particles::*which) {
   };
 }
 
+/// A snapshot's header as plain values; without "units" if the file states none.
 py::dict header_dict(const SnapshotHeader& header) {
   using namespace py::literals;
   py::dict made("time"_a = header.time, "redshift"_a = header.redshift, "box_size"_a = header.box_size,
@@ -96,6 +98,7 @@ py::tuple read(const std::string& path) {
   return py::make_tuple(std::make_shared<Particles>(std::move(snapshot.particles)), header_dict(snapshot.header));
 }
 
+/// The format follows from the ending of the name. The file appears whole or not at all.
 void write(const std::string& path, const Particles& particles, double time, double box_size) {
   const py::gil_scoped_release free;
   SnapshotHeader header;
@@ -158,6 +161,7 @@ py::dict units_dict(const FileUnits& units) {
                   "velocity_cm_per_s"_a = units.velocity_cm_per_s);
 }
 
+/// Columns are views that can be written to; position and velocity are copies, because columns are stored apart.
 void bind_particles(py::module_& module) {
   py::class_<Particles, std::shared_ptr<Particles>>(module, "Particles",
                                                     "Particles on the host; see pergola.Particles.")

@@ -78,6 +78,7 @@ class Driver {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return !reached;
   }
+  // One step, or one block of block steps. Throws Error(input) at the end of the configured time.
   void step() {
     if (!step_before(simulation_->config().run.end_time))
       throw Error(ErrorKind::input, "step: expected a step before run.end_time, found none");
@@ -96,12 +97,14 @@ class Driver {
   /// Ends the borrowing; `changed`: forces are computed anew. True: an array was kept, and now has the old memory.
   bool take_back(bool changed);
 
+  // A copy in the order of the input, from any device.
   std::shared_ptr<Particles> particles() const {
     check_idle();
     const py::gil_scoped_release free;
     return std::make_shared<Particles>(simulation_->particles());
   }
 
+  // At the present time; user forces have no potential and are not counted.
   py::dict energies() const {
     check_idle();
     Energies found;
@@ -131,6 +134,7 @@ class Driver {
       throw Error(ErrorKind::input,
                   "simulation: an error stopped it in the middle of a step; go on from a saved state");
   }
+  // Throws Error(input) while arrays are borrowed: particles must not move under them.
   void check_not_lent() const {
     if (lending_)
       throw Error(ErrorKind::input, "arrays: expected the block `with sim.arrays()` to end before the particles move");
@@ -263,6 +267,7 @@ UserForce python_force(const py::function& function) {
 
 }  // namespace
 
+/// Config is a checked configuration; Driver has three constructors: from a model, from particles, from a checkpoint.
 void bind_simulation(py::module_& module) {
   py::class_<RunConfig, std::shared_ptr<RunConfig>>(module, "Config")
       .def_static("read",

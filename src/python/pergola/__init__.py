@@ -19,5 +19,6 @@ from ._units import Units, units
 from . import plot
 from ._core import analyses, devices, solvers
 
+# What users may rely on; everything else may change.
 __all__ = ["Analysis", "Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "Units", "analyses", "analyze", "devices", "forces", "make", "models",
            "plot", "read", "run", "solvers", "units", "write"]

@@ -8,12 +8,14 @@ from ._settings import error
 from .plot import figure
 
 
+# Figures stay plain data until plot() is called, so that analyses work without matplotlib.
 class Analysis:
     """What an analysis found: ``findings`` by name, ``table`` with one array per column, and plot()."""
 
     def __init__(self, name, findings, table, figures):
         self.name, self.findings, self.table, self.figures = name, findings, table, figures
 
+    # A column of the table by its name, as in the CSV file of `pergola analyze`.
     def __getitem__(self, column):
         return self.table[column]
 
@@ -46,6 +48,7 @@ def _moment(source, box_size):
     return _core.Moment(particles, float(time), float(box), units)
 
 
+# Options are checked by name here and by value in the library.
 def analyze(name, source, box_size=None, device="cpu", threads=0, **options):
     """An analysis (``pergola.analyses()`` lists them) of Particles, a Snapshot or a Simulation, or of a list of them through
     time, with the options of `pergola analyze NAME`. ``box_size`` is the side of a periodic box, where the particles are in

@@ -18,6 +18,7 @@ _held = {}
 _warned = False
 
 
+# The launchers set these variables before Python starts, so no MPI call is needed.
 def _place():
     """(rank, size) of this process in the MPI job that started it; None if it is alone."""
     for size, rank in _SIZES.items():
@@ -26,6 +27,7 @@ def _place():
     return None
 
 
+# A warning and not an error: separate simulations in one job are useful, e.g. with different seeds.
 def warn_of_others():
     """Warns once: a script under mpirun makes one simulation per process, not one for all."""
     global _warned
@@ -55,6 +57,7 @@ def hold(directory):
     _held[path] = file  # as long as the process lives
 
 
+# For run() here and in Simulation. Times are those of the simulation; the time left is in seconds of wall clock.
 class Progress:
     """A progress bar of plain text on stderr: one line, in a terminal or a notebook.
 
@@ -86,6 +89,7 @@ class Progress:
             self._out.write("\n")
             self._out.flush()
 
+    # The bar is redrawn in place with a carriage return, so it needs no terminal library.
     def show(self, now):
         """At most a few times a second."""
         clock = time.monotonic()
@@ -99,6 +103,7 @@ class Progress:
         self._out.flush()
 
 
+# The library's own driver does the run: the same bits and files as from the command line.
 def run(config, output, resume=False, overwrite=False, progress=False, **keywords):
     """Runs a configuration (a TOML file or a dict, gravity or plasma) into the directory ``output`` as `pergola run` does, with
     energy.csv, snapshots and checkpoints, and returns what run.json says. Ctrl-C ends it with a checkpoint.

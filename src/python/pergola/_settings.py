@@ -28,11 +28,13 @@ def error(text, kind="input"):
     return made
 
 
+# By its attributes and not by its type: astropy need not be installed.
 def is_quantity(value):
     """Whether a number, or an array, has a unit as in astropy: its number alone would mean something else."""
     return hasattr(value, "unit") and hasattr(value, "to_value")
 
 
+# NumPy scalars and arrays become plain numbers and lists first. Quantities are an error: _plain() has removed them.
 def to_toml(value, key="value"):
     """A Python value as TOML.
 
@@ -60,6 +62,7 @@ def to_toml(value, key="value"):
     raise error(f"{key}: expected a number, a word, a list or a dict, found {type(value).__name__}")
 
 
+# gravity.softening is a table of species in TOML, so its dict is a value and not a group of keys.
 def _tables(config, prefix=""):
     """A nested dict as (key, value) with full keys."""
     for name, value in config.items():
@@ -79,6 +82,7 @@ def _model_options(model):
     return {}
 
 
+# Order of precedence: there is none. A key that is given twice is an error.
 def settings(keywords, config=None):
     """The key=value lines of keywords such as solver="tree", and of a dict that looks like the TOML file."""
     found = dict(_tables(config or {}))
@@ -123,6 +127,7 @@ def _known_force_config(**keywords):
     return _core.Config.parse_force(lines(settings(keywords)))
 
 
+# Forces are often called in a loop: reading the same settings again would take longer than the forces of few particles.
 def force_config(**keywords):
     """The configuration of a force evaluation; the same keywords are read once, unless one may change (a list, a dict)."""
     try:

@@ -16,6 +16,7 @@ Energies = namedtuple("Energies", "kinetic potential total momentum angular_mome
 Vector = namedtuple("Vector", "x y z")
 
 
+# Entering borrows the arrays and leaving ends that, also after an error in the block.
 class Arrays:
     """The particles where they live, inside ``with sim.arrays() as p:``, at ``p.time``, without a copy.
 
@@ -50,6 +51,7 @@ class Arrays:
         self._driver.take_back(self._write)
 
 
+# Beside the driver there are the configuration, which save() writes, and hooks and forces, which load() is given.
 class Simulation:
     """Particles under gravity with a solver and an integrator.
 
@@ -105,6 +107,7 @@ class Simulation:
                 time = getattr(particles, "time", 0.0)
             self._driver = _core.Driver(self._config, particles, time)
 
+    # The number of particles.
     def __len__(self):
         return len(self._driver)
 
@@ -145,6 +148,7 @@ class Simulation:
         """The units; None for N-body units."""
         return of_config(self._config)
 
+    # Computed with each call: one sum over all particles.
     @property
     def energies(self):
         """Kinetic, potential and total energy, momentum and angular momentum, now. User forces are not counted."""
@@ -160,6 +164,7 @@ class Simulation:
     def particles(self, particles):
         self._driver.set_particles(particles)
 
+    # Copies out, appends, and sets all particles again: the driver then computes forces anew.
     def add(self, particles):
         """Adds particles; if ids collide, the added ones get new ids after the largest."""
         all_of_them = self.particles
@@ -182,12 +187,14 @@ class Simulation:
         """
         return Arrays(self._driver, write)
 
+    # Hooks come after the step, with the simulation at its new time.
     def step(self):
         """One step; block steps: the next block. The hooks are called."""
         self._driver.step()
         for hook in self.hooks:
             hook(self)
 
+    # Times of callbacks are begin + k every, not sums of steps, so that rounding does not add up.
     def run(self, until, every=None, callback=None, progress=False):
         """Advances to the time ``until``; ``callback(sim)`` at each multiple of ``every`` after the start of the run, and at
         the end. Ctrl-C ends it between two steps; the simulation can go on.
@@ -234,6 +241,7 @@ class Simulation:
         hold(directory)
         return self._driver.save(os.fspath(directory), json.dumps({"pergola": 1, "config": self.config}))
 
+    # The configuration comes from the state itself; no constructor is called.
     @classmethod
     def load(cls, directory, forces=(), hooks=()):
         """Goes on from what save() wrote. Functions are not in files: forces and hooks are given again.
