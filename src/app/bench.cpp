@@ -117,7 +117,7 @@ class Ceiling {
   }
 
  private:
-  // Mixed precision is compared with the rate of floats: most of its instructions are in floats.
+  /// Mixed precision is compared with the rate of floats: most of its instructions are in floats.
   double& of(Precision precision) { return precision == Precision::double_ ? doubles_ : floats_; }
   Device device_;
   double floats_ = 0, doubles_ = 0, copied_ = 0;

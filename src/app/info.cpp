@@ -102,7 +102,7 @@ class Directory {
       add(whole, "snapshot", files, [&](Piece& piece) { look_at_snapshot(path_ / name, piece); });
   }
 
-  // run.json: its status is that of the run.
+  /// run.json: its status is that of the run.
   void look_at_record(Piece& piece) {
     std::ifstream stream(path_ / piece.name);
     const json record = json::parse(stream, nullptr, false);
@@ -132,7 +132,7 @@ class Directory {
     piece.count = lines;
   }
 
-  // A snapshot, an openPMD file, or arrays such as a spectrum, by contents.
+  /// A snapshot, an openPMD file, or arrays such as a spectrum, by contents.
   void look_at_snapshot(const fs::path& file, Piece& piece) {
     if (is_openpmd(file)) {
       const OpenPmdSummary summary = inspect_openpmd(file);

@@ -78,7 +78,7 @@ class Replay {
     if (!found) found.emplace(device_, options_);
     return *found;
   }
-  // Adds the time of body() to the time in the library.
+  /// Adds the time of body() to the time in the library.
   template <class Body>
   void timed(const Body& body) {
     const auto begin = Clock::now();

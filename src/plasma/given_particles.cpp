@@ -81,7 +81,7 @@ class HostParticles {
   }
 
  private:
-  // Positions are in cells; the upper side is allowed and settles as 0.
+  /// Positions are in cells; the upper side is allowed and settles as 0.
   double checked_place(std::size_t i, int axis, double x) const {
     if (!(x >= 0 && x <= options_.cells[axis]))
       throw Error(ErrorKind::input,

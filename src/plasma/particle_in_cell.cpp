@@ -174,7 +174,7 @@ class ParticleInCellOf final : public ParticleInCell {
     field_->solve();
     particles_->join();
   }
-  // Density and field of the present positions, with stage clocks.
+  /// Density and field of the present positions, with stage clocks.
   void find_field() {
     clock_.begin("charge");
     particles_->charge_density(field_->density());

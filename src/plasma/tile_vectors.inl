@@ -163,7 +163,7 @@ struct Clouds {
     cell[axis] = hn::BitCast(tag, hn::ShiftRight<Counts::place_bits>(hn::BitCast(plain, shifted)));
     return shifted;
   }
-  // Cells and weights of all axes from places in grains.
+  /// Cells and weights of all axes from places in grains.
   HWY_INLINE void find(const Whole<Real>* place) {
     for (int a = 0; a < dimensions; ++a) {
       const auto shifted = find_cell(a, place[a]);
@@ -240,7 +240,7 @@ struct TileField {
   alignas(64) Real value[records ? cells * record : 1];
   const Real* patch;
 
-  // Copies the patch into records, once per tile and push.
+  /// Copies the patch into records, once per tile and push.
   explicit TileField(const Real* from) : patch(from) {
     if constexpr (records) {
       for (int cell = 0; cell < cells; ++cell) {
@@ -325,7 +325,7 @@ class TileCharge {
           for (int p = 0; p < size; ++p) patch_[first[k] + cloud_offset<dimensions, points>(p)] += shares[p][k];
     }
   }
-  // One particle after the other, because several may have the same cell.
+  /// One particle after the other, because several may have the same cell.
   HWY_INLINE void add_staged(int vectors) {
     if constexpr (records) {
       for (int vector = 0; vector < vectors; ++vector) {
@@ -341,7 +341,7 @@ class TileCharge {
   }
 
  private:
-  // Flushes if a record might overflow with the next particles. Also clears the record of masked particles.
+  /// Flushes if a record might overflow with the next particles. Also clears the record of masked particles.
   HWY_NOINLINE void make_room() {
     std::int32_t most = 0;
     for (int i = 0; i < cells * size; ++i) most = record_[i] > most ? record_[i] : most;

@@ -37,7 +37,7 @@ template <class Real>
 class TiledParticlesCpu final : public TiledParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
 
-  // The particles of one species and what the last push left over, per tile.
+  /// The particles of one species and what the last push left over, per tile.
   struct Species {
     std::vector<TileParticles<Real>> tiles;
     std::vector<PushRest<Real>> rest;  // per tile
@@ -100,7 +100,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     parallel_for(device_.threads(), slab_.tiles, [&](std::int64_t tile) { body(static_cast<int>(tile)); });
   }
   /// The field around a tile.
-  // One patch per component, with the grid points around the tile.
+  /// One patch per component, with the grid points around the tile.
   std::vector<Real> fetch(const ElectricField<Real>& field, int tile) const {
     std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
     for (int a = 0; a < options_.dimensions; ++a) {

@@ -87,6 +87,7 @@ py::dict cuda_interface(const DeviceArray& array) {
 }
 
 /// A copy on the host.
+/// Waits for the device.
 py::array to_host(const DeviceArray& array) {
   py::array copy(array.type, std::vector<py::ssize_t>{array.count});
   const auto bytes = static_cast<std::size_t>(array.count * array.type.itemsize());

@@ -29,6 +29,7 @@ const char* kind_word(ErrorKind kind) {
 }
 
 /// Returns run.json as text. `progress` is called a few times a second with time, end and seconds left.
+/// The run has one process, also under mpirun.
 std::string run(const RunConfig& config, const std::string& directory, bool resume, bool overwrite,
                 const py::object& progress) {
   RunOptions options;
