@@ -1,3 +1,10 @@
+// `pergola analyze WHAT FILES`: measures snapshots and writes a table (CSV or HDF5) and figures.
+//
+// Steps: (1) options of the analysis from the command line, (2) the files, or the snapshots of a run's directory, (3)
+// the analysis of src/analysis, given functions that read one file at a time, (4) table, findings and figures to the
+// output. An analysis is an entry (analysis/analysis.hpp); this file adds one subcommand for each entry and knows none
+// by name. Under mpirun all ranks share the particles if the entry can do so; otherwise rank 0 works alone. Numbers are
+// in the units of the files; tables and figures state them with each column.
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -53,6 +60,8 @@ std::vector<fs::path> snapshots_of_kind(const fs::path& directory, AnalysisNeeds
   return files;
 }
 
+/// The snapshots of a run's directory that an analysis reads. Throws Error(input) if the directory has none of that
+/// kind.
 std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& directory) {
   auto files = snapshots_of_kind(directory, entry.needs);
   if (files.empty()) {
@@ -113,6 +122,7 @@ AnalysisPlasma load_plasma(const std::string& file) {
   return plasma;
 }
 
+/// The potential φ of an openPMD file. Throws Error(input) if its size differs from the mesh that the file states.
 AnalysisField load_potential(const std::string& file) {
   const OpenPmdSummary summary = inspect_openpmd(file);
   AnalysisField field;
@@ -162,6 +172,7 @@ AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::
 constexpr int figure_width = 900, figure_height = 420;
 constexpr std::size_t most_in_legend = 14;
 
+/// A column as a JSON array; a number that is not finite becomes null.
 json values_of(const TableColumn& column) {
   if (const auto* words = std::get_if<std::vector<std::string>>(&column.values)) return *words;
   json list = json::array();
@@ -187,6 +198,7 @@ std::string text_of_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
+/// A figure of an analysis as a plot. A dashed line without a name continues the colour of the line before it.
 Plot plot_of(const Figure& figure) {
   Plot plot;
   plot.title = figure.title;
@@ -247,6 +259,7 @@ std::string findings_text(const std::vector<Finding>& findings) {
   return text;
 }
 
+/// What the user typed for one analysis. Values of its own options stay text until options_of() checks them.
 struct AnalyzeRequest {
   std::vector<std::string> files;
   std::string output, plot;
@@ -260,6 +273,7 @@ std::string option_text(const KeyValue& value) {
   return "";
 }
 
+/// The type of a value is that of its spelling: integer, number, true or false, else a word.
 KeyValue value_of(const std::string& text) {
   if (const auto integer = parse_integer(text)) return *integer;
   if (const auto real = parse_real(text)) return *real;
@@ -267,6 +281,8 @@ KeyValue value_of(const std::string& text) {
   return text;
 }
 
+/// Checks the typed values against the keys of the entry. Throws Error(input) that names the option and what it
+/// expects.
 AnalysisOptions options_of(const AnalysisEntry& entry, const AnalyzeRequest& request) {
   AnalysisOptions options;
   for (const auto& key : entry.keys) {
@@ -290,6 +306,7 @@ std::string lower_ending(const std::string& name) {
 
 bool is_hdf5_name(const std::string& name) { return lower_ending(name) == ".hdf5" || lower_ending(name) == ".h5"; }
 
+/// Refuses, before any work, endings that cannot be written and outputs that would replace an input.
 void check_outputs(const AnalyzeRequest& request, const std::vector<std::string>& inputs) {
   if (!request.output.empty() && lower_ending(request.output) != ".csv" && !is_hdf5_name(request.output)) {
     const std::string found = lower_ending(request.output);
@@ -310,6 +327,7 @@ std::vector<fs::path> names_of_files(const AnalyzeRequest& request) {
   return names;
 }
 
+/// The drawing is made before the first file is written, so that an error in it replaces no table.
 void write_files(const AnalysisEntry& entry, const std::vector<std::string>& inputs, const AnalysisResult& result,
                  const AnalyzeRequest& request) {
   const Drawing drawing = request.plot.empty() ? Drawing(1, 1) : draw_figures(result.figures);
@@ -354,6 +372,7 @@ void analyze(const AnalysisEntry& entry, const AnalyzeRequest& request, const Co
   });
 }
 
+/// Options of one analysis. Keys of the entry become --NAME VALUE with their defaults in the help.
 void add_options(Command command, const AnalysisEntry& entry, const std::shared_ptr<AnalyzeRequest>& request) {
   const char* what = entry.needs == AnalysisNeeds::plasma ? "openPMD files of a plasma" : "Snapshots in any format";
   const char* run = entry.span == AnalysisSpan::through_time ? "all its snapshots" : "its last snapshot";

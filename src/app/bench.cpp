@@ -1,3 +1,9 @@
+// `pergola bench SUITE`: the list of suites, the measured ceilings of the machine, and the table of results.
+//
+// Steps: (1) find the suite and check that it takes the given options, (2) run it; it reports one case after another,
+// (3) measure the ceiling beside each case: fused multiply-adds or copied bytes per second, (4) print a table or JSON.
+// Also here: what the suites share, i.e. particles, the check against a double-precision sum, and the timer. A suite is
+// one line in suites(). Times are seconds of wall clock; the shortest of several calls counts.
 #include "app/bench.hpp"
 #include "analysis/analysis.hpp"
 #include "app/command.hpp"
@@ -20,6 +26,7 @@ namespace pergola::app {
 
 namespace {
 
+/// A suite with the options that only some suites take: --file, and --set with --sample.
 struct Suite {
   std::string name;  // that of the part's entry, if it has one
   void (*run)(const BenchTask&);
@@ -45,6 +52,7 @@ std::vector<std::string> suite_names() {
   return names;
 }
 
+/// Throws Error(input) with the names of all suites, and the nearest one, for an unknown name.
 const Suite& find_suite(const std::string& name) {
   for (const auto& suite : suites())
     if (name == suite.name) return suite;
@@ -54,6 +62,7 @@ const Suite& find_suite(const std::string& name) {
                                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
+/// A case for --json: what it is, what it ran on, and its figures; a missing ceiling is null.
 nlohmann::json to_json(const BenchResult& r) {
   nlohmann::json value{
       {"suite", r.suite},
@@ -107,6 +116,7 @@ class Ceiling {
   }
 
  private:
+  /// Mixed precision is compared with the rate of floats: most of its instructions are in floats.
   double& of(Precision precision) { return precision == Precision::double_ ? doubles_ : floats_; }
   Device device_;
   double floats_ = 0, doubles_ = 0, copied_ = 0;
@@ -122,6 +132,7 @@ struct BenchOptions {
   std::int64_t sample = 0;
 };
 
+/// Runs one suite. Options that the suite does not take are an Error(input) before the device is opened.
 void run_bench(const BenchOptions& options, const Context& context) {
   const auto& suite = find_suite(options.suite);
   std::vector<BenchResult> results;
@@ -160,6 +171,7 @@ void run_bench(const BenchOptions& options, const Context& context) {
 
 }  // namespace
 
+/// The numbers are counted from the formulas, not from compiled code, so that they do not change with a compiler.
 double instructions_per_pair(const Device& device, unsigned want, Precision precision) {
   constexpr unsigned all = want_acceleration | want_jerk | want_potential;
   if (device.is_cuda()) {
@@ -172,6 +184,7 @@ double instructions_per_pair(const Device& device, unsigned want, Precision prec
   return want == all && precision == Precision::mixed ? 42 : 0;
 }
 
+/// The seed is the model's default, so all runs have the same particles.
 Particles bench_particles(std::int64_t n, int threads) {
   ModelOptions options;
   options.n = n;
@@ -213,6 +226,7 @@ void check_against_double(const std::string& name, const SolverOptions& options,
   if (want & want_potential) compare(6, 6, "potential");
 }
 
+/// The shortest time is the one least disturbed by other work on the machine.
 double fastest(double seconds, int least, const std::function<void()>& once) {
   const auto start = Clock::now();
   double best = INFINITY;

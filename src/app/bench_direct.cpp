@@ -1,4 +1,9 @@
-// Suites of sums over all pairs: the direct solver, Hermite runs on it, and the GRAPE-6 library on top of it.
+// Suites `direct`, `hermite` and `g6`: sums over all pairs.
+//
+// direct: one evaluation of all forces, for each precision and set of results. hermite: block steps of a Plummer model,
+// and small blocks. g6: the same sums through the GRAPE-6 library, next to the solver alone. Each case is checked: a
+// sample of forces against a double-precision sum, or the energy of the run. Model units (G = 1, mass 1); rates are
+// interactions/s, i.e. ordered pairs per second of wall clock.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -88,6 +93,7 @@ namespace {
 constexpr unsigned want_all = want_acceleration | want_jerk | want_potential;
 constexpr double kirin_softening = 1.0 / 256;  // section 4.1
 
+/// Kinetic and potential energy by a direct sum, in model units: O(n²) work outside the timed part.
 double total_energy(const Device& device, const Particles& p, const SolverOptions& options) {
   BenchSystem<double> system(device, p);
   double kinetic = 0;
@@ -174,6 +180,7 @@ void measure_small_block(const BenchTask& task, std::int64_t n, std::int64_t act
 
 }  // namespace
 
+/// Runs of growing size, then one small block. Each run has a limit of seconds, so that slow machines finish too.
 void bench_hermite(const BenchTask& task) {
   if (task.n > 0) {
     measure_run(task, task.n, 3.0);
@@ -189,6 +196,7 @@ namespace {
 constexpr int bench_cluster = 0, pipes = 16384, small_block = 32;
 
 /// The functions of the GRAPE-6 library as a client calls them, with its arrays.
+/// Opens the library in its constructor and closes it in its destructor. A failed call throws Error(numerics).
 class LibraryClient {
  public:
   LibraryClient(const Device& device, const Particles& p) : n_(static_cast<int>(p.size())) {
@@ -261,6 +269,7 @@ void measure_solver_alone(const BenchTask& task, const Particles& particles, con
                instructions_per_pair(task.device, want_all, options.precision)});
 }
 
+/// The sweep is one force on every particle; the block repeats a call with few i-particles, where latency decides.
 void measure_g6(const BenchTask& task, std::int64_t n) {
   const auto particles = bench_particles(n, task.device.threads());
   SolverOptions options;

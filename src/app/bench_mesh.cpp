@@ -1,4 +1,8 @@
-// The suite of meshes: whole steps, Poisson solvers, and the pair of transforms that bounds them.
+// Suite `mesh`: whole steps of the mesh solver, Poisson solvers alone, and the pair of transforms that bounds them.
+//
+// Each case states the least number of bytes it must move; bench.cpp compares that with the measured copy rate. Checks:
+// energy and momentum of the steps, the residual of ∇²φ = 4π(ρ − mean), and that a pair of transforms restores its
+// values. All meshes are periodic unit boxes in single precision, with G = 1. Rates are particle steps/s or cells/s.
 #include <fftw3.h>
 #include <fmt/core.h>
 
@@ -68,6 +72,7 @@ Particles clustered_disc(std::int64_t n, int threads) {
   return particles;
 }
 
+/// Particles for a case; of `one_cell` all are in one cell, the worst case for adding mass to the mesh.
 Particles filled(Filling filling, std::int64_t n, int cells, int threads) {
   if (filling == Filling::disc) return clustered_disc(n, threads);
   ModelOptions options;
@@ -107,6 +112,7 @@ void check_conservation(const StepCase& which, double mass, double step, double 
   if (!(error <= allowed)) refuse("the energy", error, allowed);
 }
 
+/// Seconds that the profile has counted for sorting so far.
 double sort_seconds(const Profile& profile) {
   for (const auto& stage : profile.stages())
     if (stage.name == "sort") return stage.seconds;
@@ -202,6 +208,7 @@ double relative_residual(int n, const Field<const float>& density, const Field<c
   return std::sqrt(all.residual) / (std::sqrt(all.source) + stencil.norm() * std::sqrt(all.potential));
 }
 
+/// Noise in [0, 2), the same on every machine: one stream of random numbers per plane.
 std::vector<float> random_density(const Field<float>& layout, int threads) {
   std::vector<float> values(static_cast<std::size_t>(layout.size()));
   parallel_for(threads, layout.nz, [&](std::int64_t z) {
@@ -251,6 +258,7 @@ void measure_poisson(const BenchTask& task, Poisson method, int n) {
   task.report(result_of(name, cube_of(n), best, "cells/s", method == Poisson::fft ? pair_bytes : 0));
 }
 
+/// The pair of transforms alone: the floor for any solver that uses them.
 void measure_pair(const BenchTask& task, int n) {
   const double seconds = fft_pair_seconds(task.device, n, task.device.is_cuda() ? 0.3 : 1.0);
   task.report(result_of(fmt::format("mesh/fft-pair/{}", n), cube_of(n), seconds, "cells/s", pair_bytes));
@@ -265,6 +273,7 @@ std::vector<int> sides(const BenchTask& task) {
 
 }  // namespace
 
+/// For each side: the transforms, then solvers and steps by FFT, then by multigrid.
 void bench_mesh(const BenchTask& task) {
   for (const int cells : sides(task)) {
     const std::int64_t n = task.n > 0 ? task.n : cube_of(cells);
@@ -289,6 +298,7 @@ struct FreeMemory {
   void operator()(float* memory) const { fftwf_free(memory); }
 };
 
+/// FFTW on all threads. FFTW_MEASURE overwrites its arrays: the values are copied in after planning.
 double fft_pair_seconds_cpu(const Device& device, int n, double budget) {
   static std::once_flag once;
   std::call_once(once, [] { fftwf_init_threads(); });

@@ -1,3 +1,6 @@
+// The CUDA side of the suite `mesh` (app/bench_mesh.cpp): a pair of transforms by cuFFT, in place, in single precision.
+// The result is checked once before timing. `seconds` is per pair, over 20 pairs that follow each other without
+// waiting.
 #include "app/bench.hpp"
 #include "device/buffer.hpp"
 #include "mesh/fft/cufft_plan.cuh"

@@ -1,4 +1,9 @@
-// The suite of plasmas: steps of a thermal plasma, whole and without the field.
+// Suite `pic`: steps of a thermal plasma, whole and without the field.
+//
+// The case is the benchmark of Decyk, Singh & Friedman 2010 (decyk_case()): electrons on a uniform background. Whole
+// steps run the code of `pergola run`; the other cases push particles and deposit charge only. Checks: energy and
+// momentum after the plasma has settled, and the number of particles. Units of the plasma: cells, thermal velocities
+// and inverse plasma frequencies. Rates are particle steps/s.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -53,6 +58,7 @@ void check_plasma_conservation(const PlasmaCase& which, const PlasmaEnergies& be
   if (!(size <= momentum)) refuse_plasma(which, "the momentum", size, momentum);
 }
 
+/// Steps with field and order, by the class that a run uses. Checks conservation before it measures.
 double whole_step_seconds(const Device& device, const PlasmaCase& which, const PlasmaParticles& electrons,
                           double budget) {
   const auto system = make_particle_in_cell(device, plasma_options(which), Precision::single);
@@ -65,6 +71,7 @@ double whole_step_seconds(const Device& device, const PlasmaCase& which, const P
   return seconds;
 }
 
+/// Push, charge and order without the field. Steps run as one graph on a GPU, as in a run.
 double particle_seconds(const Device& device, const PlasmaCase& which, const PlasmaParticles& electrons,
                         double budget) {
   const PlasmaOptions options = plasma_options(which);
@@ -102,6 +109,8 @@ PlasmaOptions plasma_options(const PlasmaCase& which) {
   return options;
 }
 
+/// Places are uniform, velocities normal with spread 1. Each particle has its own random stream: any number of threads
+/// makes the same particles.
 PlasmaParticles thermal_electrons(const PlasmaCase& which, int threads) {
   PlasmaParticles all;
   const auto n = static_cast<std::size_t>(which.n);

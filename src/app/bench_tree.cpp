@@ -1,4 +1,9 @@
-// Suites of cells and boxes: the tree on a Plummer model; TreePM, power spectra and groups on periodic boxes.
+// Suites `tree`, `treepm`, `power` and `groups`: the tree on a Plummer model; the others on periodic boxes.
+//
+// A case of forces has an accuracy. Its errors are measured on a sample, against a direct sum or Ewald's sum, and a
+// case with larger errors than its accuracy allows throws Error(numerics). Boxes are cubes of side 1 and mass 1 (G =
+// 1): clustered, early (cosmological initial conditions), or a given snapshot. Rates are particles per second of wall
+// clock for one evaluation or one analysis.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -211,6 +216,7 @@ struct PeriodicReference {
   ForceResult forces;
 };
 
+/// Relative errors per particle (median, 99th percentile), and the rms difference over the rms acceleration.
 BenchResult::Error compare(const ForceResult& found, const ForceResult& exact) {
   const auto errors = force_errors(found, exact);
   double differences = 0, squares = 0;
@@ -254,6 +260,8 @@ void measure_treepm(const BenchTask& task, const BoxCase& box, const PeriodicRef
   task.report({name, precision, n, seconds, static_cast<double>(n) / seconds, "particles/s", 0, 0, error});
 }
 
+/// All cases of one box: the reference first, then single and mixed precision with falling error. With --set only that
+/// configuration is measured.
 void measure_all(const BenchTask& task, BoxCase box) {
   SolverOptions options;
   if (!task.sets.empty()) {
@@ -297,6 +305,7 @@ void measure_all(const BenchTask& task, BoxCase box) {
 
 }  // namespace
 
+/// A given file alone, or a clustered and an early box of each size.
 void bench_treepm(const BenchTask& task) {
   if (!task.file.empty()) return measure_all(task, box_of_file(task.file));
   const std::int64_t per_side = task.device.is_cuda() ? 128 : 64;

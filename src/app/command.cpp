@@ -1,3 +1,7 @@
+// The only file of the commands that includes CLI11: it passes Option and Command on to it and words usage errors.
+//
+// A usage error is one sentence: the command, what it expected, what it found and the nearest valid name. number_in()
+// and integer_in() check values by a Range and accept spellings such as 1e6 and 64^3 (base/count.hpp).
 #include "app/command.hpp"
 #include "base/text.hpp"
 
@@ -76,16 +80,19 @@ const CLI::App& innermost(const CLI::App& program) {
   return *app;
 }
 
+/// "pergola ic plummer": the words up to this command.
 std::string full_name(const CLI::App& app) {
   return app.get_parent() ? full_name(*app.get_parent()) + " " + app.get_name() : app.get_name();
 }
 
+/// The names of the subcommands, in the order in which they were added.
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
   return names;
 }
 
+/// Options that the user may have meant: those of the command and of all commands around it.
 std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* at = &app; at; at = at->get_parent())
@@ -97,6 +104,7 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 std::string suggestion(const std::string& near) { return near.empty() ? "" : fmt::format("; did you mean {}?", near); }
 
+/// The sentence for a word that no command, option or argument takes.
 std::string unknown_word(const CLI::App& app, const std::string& word) {
   const std::string where = full_name(app);
   if (word.starts_with("-") && word != "-") {
@@ -130,6 +138,7 @@ TextCheck integer_in(const Range& range) {
   };
 }
 
+/// The first word that nothing takes is the likely error; otherwise the message of CLI11 says what is missing.
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& app = innermost(program);
   const auto unknown = program.remaining(true);

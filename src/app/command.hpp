@@ -28,6 +28,7 @@ using TextCheck = std::function<std::string(std::string& text)>;
 
 /// For Option::transform(): the text must be a number in the range, or an integer such as 1000 or 1e6.
 TextCheck number_in(const Range& range);
+/// integer_in() also rewrites the text as a plain integer, for CLI11 to convert.
 TextCheck integer_in(const Range& range);
 
 /// One option of a command. A handle: copies mean the same option.
@@ -87,6 +88,7 @@ class Command {
   CLI::App* app_;
 };
 
+/// One function for each command; app/main.cpp calls them in the order of the help.
 void add_analyze(Command program, Context& context);
 void add_convert(Command program, Context& context);
 void add_run(Command program, Context& context);

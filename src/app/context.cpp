@@ -1,3 +1,7 @@
+// Output of all commands, and the flag that a signal sets.
+//
+// Text or JSON goes to stdout; a failed write is Error(system), because a script must not take half an answer for
+// whole. Remarks go to stderr; a failed write of a remark is ignored. Only rank 0 writes.
 #include "app/context.hpp"
 
 #include <fmt/core.h>
@@ -24,6 +28,7 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 
+/// After this call Ctrl-C and SIGTERM set `interrupted`; the command must look at it and end itself.
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted.store(true); };

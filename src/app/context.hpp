@@ -1,4 +1,10 @@
 #pragma once
+/// Context: the global options (--device, --threads, --json, --quiet), the ranks, and output.
+///
+/// main() fills one Context and passes it to every command, which keeps a reference: the Context outlives all
+/// callbacks. `device_given` and `threads_given` tell whether the user chose, or whether a configuration may. A command
+/// writes its answer with print() and everything else with remark() or log(). `exit_code` is what the program returns
+/// if nothing throws; errors become exit codes in app/main.cpp.
 #include <atomic>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -29,6 +35,7 @@ struct Context {
   void print(const nlohmann::json& value) const;
   /// A remark on stderr, hidden by --quiet.
   void remark(const std::string& text) const;
+  /// For parts of the library: warnings and remarks go the way of remark().
   Log log() const;
 };
 

@@ -1,3 +1,9 @@
+// `pergola convert IN OUT`: changes the format of a snapshot.
+//
+// Steps: (1) options and names of the outputs, (2) one pass over the input that checks it, (3) a second pass that
+// writes piece by piece, so that memory does not grow with the file. Rank 0 works alone. Numbers keep their units and,
+// in double precision, their bits. What the output's format cannot hold is reported as "not carried over". A failure
+// leaves no output behind (WrittenFiles).
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -60,6 +66,7 @@ std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, c
   return names;
 }
 
+/// Contradicting options are refused before the input is opened.
 void convert(const Context& context, const ConvertOptions& options) {
   WriteOptions write;
   const SnapshotFormatEntry& format = options.format == "auto" ? snapshot_format(format_from_name(options.output))

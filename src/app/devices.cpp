@@ -1,3 +1,5 @@
+// `pergola devices`: the CPU and the GPUs that this build can use, with memory (bytes) and units, or why one cannot be
+// used. It opens no device for work and never fails because a GPU is missing.
 #include <fmt/core.h>
 
 #include "app/command.hpp"
@@ -7,6 +9,7 @@ namespace pergola::app {
 
 namespace {
 
+/// Fields for JSON: `units` are cores or multiprocessors; `instruction_set` is that of the loops on this CPU.
 void show_devices(const Context& context) {
   const auto reports = list_devices();
   if (context.json) {

@@ -1,3 +1,9 @@
+// `pergola force FILE`: times one force evaluation on a snapshot and measures its error.
+//
+// Steps: (1) a configuration from --solver and --set, (2) the snapshot and the box for the solver, (3) one evaluation
+// of all forces, timed, (4) a double-precision sum for a sample of particles, (5) the report, and with --dump a
+// snapshot with accelerations. Rank 0 works alone. Errors are relative to the exact acceleration of each particle.
+// Accelerations are in the units of the snapshot, with G of its unit system; times are seconds of wall clock.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -26,6 +32,7 @@ struct ForceOptions {
   std::int64_t sample = 1000;
 };
 
+/// What was measured, for the table and for --json.
 struct ForceReport {
   std::string solver, device, precision;
   bool pairwise = false;
@@ -85,12 +92,14 @@ RunConfig configuration(const ForceOptions& options) {
   return parse_force_config(sets);
 }
 
+/// Only HDF5 snapshots have room for accelerations.
 void check_dump(const std::string& dump, const std::string& file) {
   refuse_input_as_output("--dump", dump, {file});
   if (!dump.empty() && !snapshot_format(format_from_name(dump)).can.accelerations)
     throw Error(ErrorKind::input, fmt::format("--dump: expected a name that ends in .hdf5 or .h5, found \"{}\"", dump));
 }
 
+/// Turns the solver's error about two places in memory into one that names the ids of the particles.
 ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const Device& device,
                  const Particles& particles) {
   try {
@@ -103,6 +112,7 @@ ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const
   }
 }
 
+/// --device and --threads have priority over run.device and run.threads of the configuration.
 void run_force(const ForceOptions& options, const Context& context) {
   auto config = configuration(options);
   check_dump(options.dump, options.file);

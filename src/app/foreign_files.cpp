@@ -1,3 +1,9 @@
+// Reads HDF5 files of other programs in a child process first: a damaged file may crash the HDF5 library.
+//
+// Steps: (1) guess the files from the words of the command line, (2) start this program again with the word
+// "walk-hdf5-files", (3) the child walks each file within limits of memory, processor time and clock, and writes one
+// byte per finished file, (4) if it crashed, the number of bytes says which file is at fault. A child that cannot be
+// started, e.g. for lack of memory, refuses nothing: the check is a precaution.
 #include "app/foreign_files.hpp"
 
 #include <fcntl.h>
@@ -82,6 +88,7 @@ void add_files_of_configuration(const fs::path& path, std::vector<std::string>& 
   }
 }
 
+/// All files that the command may read: too many names cost time only, a missing one costs the protection.
 std::vector<std::string> files_to_look_at(int argc, char** argv) {
   std::vector<std::string> files;
   const bool series =
@@ -138,6 +145,7 @@ std::optional<Ending> run_walker(std::span<const std::string> files) {
   return ending;
 }
 
+/// Sets a soft limit of this process, at most the hard one. Failure is ignored: the limit is a precaution.
 void limit(decltype(RLIMIT_AS) what, rlim_t most) {
   rlimit now{};
   if (::getrlimit(what, &now) != 0) return;

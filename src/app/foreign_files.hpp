@@ -13,6 +13,7 @@ std::optional<std::string> find_deadly_file(int argc, char** argv);
 
 /// Whether this process is that child; its work, which returns the exit code.
 bool is_file_walker(int argc, char** argv);
+/// For the child only: main() calls it before anything else starts.
 int walk_files(int argc, char** argv);
 
 }  // namespace pergola::app

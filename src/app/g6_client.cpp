@@ -1,3 +1,9 @@
+// A Hermite integrator on top of the GRAPE-6 library, as production codes have it.
+//
+// Steps of a block: (1) find the particles whose step ends now, (2) predict them, (3) forces on them from the library,
+// in pieces of its number of pipes, (4) correct them, choose new steps, (5) send them back as j-particles. Times are
+// integer ticks of step_max / 2^deepest_level, so that sums of steps are exact. Units: G = 1. An error of the library
+// throws Error(numerics); the library itself has printed the reason.
 #include "app/g6_client.hpp"
 
 #include <fmt/core.h>
@@ -42,6 +48,7 @@ G6Client::G6Client(const Device& device, int pipes, double softening, double eta
 
 G6Client::~G6Client() { g6::close(cluster); }
 
+/// The library takes a/2 and j/6, as GRAPE-6 does; its sixth coefficient (snap/18) stays 0 here.
 void G6Client::send(std::size_t i) {
   double x[3], v[3], a2[3], j6[3];
   const double k18[3] = {0, 0, 0};
@@ -51,6 +58,7 @@ void G6Client::send(std::size_t i) {
           "g6_set_j_particle");
 }
 
+/// First forces need all j-particles; the first steps come from a and jerk (physics::starting_step).
 void G6Client::start(const Particles& particles) {
   given_ = particles;
   const auto n = static_cast<std::size_t>(particles.size());
@@ -81,6 +89,7 @@ void G6Client::start(const Particles& particles) {
   for (std::size_t c = 0; c < chunk_next_.size(); ++c) reschedule(c);
 }
 
+/// The earliest end of a step is kept per chunk of particles: a block then looks at few chunks only.
 void G6Client::reschedule(std::size_t chunk) {
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
   for (std::size_t i = chunk * schedule_chunk; i < std::min((chunk + 1) * schedule_chunk, tick_.size()); ++i)
@@ -88,12 +97,14 @@ void G6Client::reschedule(std::size_t chunk) {
   chunk_next_[chunk] = next;
 }
 
+/// The particle at now_, from its last correction.
 HermiteStart G6Client::predicted(std::size_t i) const {
   HermiteStart p = state_[i];
   physics::hermite_predict(time_of(now_ - tick_[i]), p.x, p.v, p.a, p.j);
   return p;
 }
 
+/// Accelerations, jerks and potentials for active_ at now_, by the library. Results are in new_a_, new_j_ and pot_.
 void G6Client::evaluate() {
   const std::size_t n = active_.size();
   x_.resize(3 * n), v_.resize(3 * n), acc_.resize(3 * n), jerk_.resize(3 * n), pot_.resize(n);
@@ -148,6 +159,7 @@ void G6Client::step(std::int64_t now) {
     if (const std::size_t chunk = static_cast<std::size_t>(i) / schedule_chunk; chunk != done) reschedule(done = chunk);
 }
 
+/// Steps from block to block; the time of the next block is the earliest end of any step.
 bool G6Client::advance(double limit, const std::function<bool()>& stop) {
   while (true) {
     const std::int64_t next = *std::min_element(chunk_next_.begin(), chunk_next_.end());

@@ -1,4 +1,9 @@
 #pragma once
+/// A client of the GRAPE-6 library (src/g6) inside this program, for benchmarks and paper figures.
+///
+/// It calls the library's functions as an external program does, opens cluster 0 and closes it when it is destroyed.
+/// Order of calls: constructor, start(), then advance() and state_at(). One client at a time. Units: G = 1; times are
+/// multiples of a tick (step_max / 2^deepest_level), 0 at the start.
 #include <cstdint>
 #include <functional>
 #include <vector>

@@ -1,3 +1,8 @@
+// `pergola g6-replay FILE`: runs the recorded calls of a GRAPE-6 client again.
+//
+// A client writes the trace with PERGOLA_G6_TRACE=FILE (g6/trace.hpp). g6/replay.hpp repeats it; this file reports the
+// rate and the differences from the recorded answers. Differences are relative; the rate counts interactions/s in the
+// library only. Exit code 1 if the trace ends within a call, or if a difference exceeds --tolerance.
 #include "g6/replay.hpp"
 
 #include <fmt/core.h>
@@ -18,6 +23,7 @@ struct ReplayOptions {
   double tolerance = 0;
 };
 
+/// Interactions per second in the library; 0 if nothing was timed.
 double rate_of(const g6::ReplayReport& report) {
   return report.seconds > 0 ? static_cast<double>(report.interactions) / report.seconds : 0;
 }
@@ -67,11 +73,13 @@ std::string replay_text(const g6::ReplayReport& r, const ReplayOptions& options,
   return text;
 }
 
+/// Whether all differences are within the tolerance. Neighbours must be the same.
 bool within(const g6::ReplayReport& r, double tolerance) {
   return r.acceleration.max <= tolerance && r.jerk.max <= tolerance && r.potential.max <= tolerance &&
          r.nearest_different == 0 && r.lists_different == 0;
 }
 
+/// The report is printed before an error for a truncated trace or large differences is thrown.
 void run_replay(const ReplayOptions& options, Context& context) {
   const auto device = context.open_device();
   const auto precision = options.precision == "double" ? Precision::double_ : Precision::mixed;

@@ -1,3 +1,9 @@
+// `pergola ic MODEL`: makes initial conditions and writes them as a snapshot.
+//
+// Steps: (1) options of the model from the command line, checked by the model's own entry, (2) particles: on a device,
+// by all ranks, or by rank 0, as the model allows, (3) the header with box, cosmology and units, (4) the file or files.
+// Models are entries (models/model.hpp); each becomes a subcommand and none is known by name except for its example.
+// The same seed makes the same particles for any number of threads and ranks. Numbers are in --units (G follows).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +29,7 @@ namespace pergola::app {
 
 namespace {
 
+/// What the user typed. One request serves all models, as only one subcommand runs.
 struct IcRequest {
   std::int64_t n = 0;
   std::uint64_t seed = 1;
@@ -33,6 +40,7 @@ struct IcRequest {
   std::map<std::string, std::string> options;  // of the model, by option name, as typed
 };
 
+/// Options are spelled with dashes on the command line and with underscores in configurations.
 std::string dashed(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
@@ -56,6 +64,7 @@ ModelValue typed_value(const ModelInfo& model, const std::string& name, const st
   return text;
 }
 
+/// Sets an option after the model's check. Throws Error(input) that begins with the option as the user typed it.
 void take_option(const ModelInfo& model, const std::string& typed_as, const std::string& name, const std::string& text,
                  ModelOptions& options) {
   const ModelValue value = typed_value(model, name, text);
@@ -81,6 +90,7 @@ const std::string& units_of(const ModelInfo& model, const IcRequest& request) {
   return request.units.empty() ? model.units : request.units;
 }
 
+/// All options of the model. Throws Error(input) for units, counts, names and values that the model refuses.
 ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
   if (model.own_units && units_of(model, request) != model.units)
     throw Error(ErrorKind::input, fmt::format("--units: expected {}, in which {} is made, found {}", model.units,
@@ -105,6 +115,7 @@ ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
   return options;
 }
 
+/// The record of --json: every option of the model, given or default, so that the file can be made again.
 nlohmann::json ic_summary(const ModelInfo& model, const ModelOptions& options, const IcRequest& request,
                           std::int64_t count, double mass) {
   nlohmann::json values = nlohmann::json::object();
@@ -135,6 +146,7 @@ std::string softening_text(const std::array<double, species_count>& epsilon) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// Box, time and cosmology come from the model; N-body units are not stated in the file.
 SnapshotHeader header_of(const ModelInfo& model, const ModelOptions& options, const IcRequest& request) {
   SnapshotHeader header;
   header.box_size = model_box_side(model.name, options);
@@ -204,6 +216,7 @@ double mass_of_all(const MadeParticles& particles, Communicator& ranks) {
   return mass;
 }
 
+/// Collective. Output files are checked on all ranks before particles are made, since that may take long.
 void make_initial_conditions(const ModelInfo& model, const IcRequest& request, const Context& context) {
   const ModelOptions options = model_options(model, request);
   const std::vector<std::filesystem::path> outputs = files_of_snapshot(request.output, request.files);
@@ -248,6 +261,7 @@ std::string check_seed(const std::string& text) {
   return parse_unsigned(text) ? "" : fmt::format("expected an integer from 0 to 18446744073709551615, found {}", text);
 }
 
+/// What is wrong with the name of a unit system, or nothing.
 std::string check_units(const std::string& text) {
   if (find_unit_system(text)) return "";
   std::vector<std::string> names;
@@ -255,6 +269,7 @@ std::string check_units(const std::string& text) {
   return fmt::format("expected {}, found {}", fmt::join(names, ", "), text);
 }
 
+/// Options of all models belong to `ic` itself, so they may stand before or after the model's name.
 void add_common_options(Command command, IcRequest& request) {
   command.add_option("-n,--n", request.n, "Number of particles; 1e6 and 64^3 are numbers too")
       ->transform(integer_in(Range::at_least(1)))
@@ -284,6 +299,7 @@ void add_common_options(Command command, IcRequest& request) {
   command.add_flag("--double", request.full, "Write a GADGET binary file in double precision (other files are)");
 }
 
+/// Options are spelled with dashes; underscores, as in a configuration, are accepted too.
 void add_model_option(Command command, const ModelOption& option, const std::shared_ptr<IcRequest>& request) {
   const std::string dash = "--" + dashed(option.name), underscore = "--" + option.name;
   const std::string help = fmt::format("{} ({})", option.help, value_text(option.default_value));
@@ -299,6 +315,7 @@ void add_model_option(Command command, const ModelOption& option, const std::sha
   if (dash != underscore) add(underscore)->group("");  // accepted, not shown
 }
 
+/// The example in the help of each model shows an option that matters for it.
 const char* example_options(const std::string& model) {
   if (model == "plummer") return "--n 1000 --seed 1 --exact-energy ";
   if (model == "hernquist") return "--n 1e5 --virial-radius 2 ";

@@ -1,3 +1,9 @@
+// `pergola info FILE|DIRECTORY`: shows what a file holds, known by its contents, or what the directory of a run holds.
+//
+// Kinds: snapshots (HDF5, GADGET, CSV), openPMD files, checkpoints, and directories of runs with all of these. Of a
+// directory each piece is looked at: heads and shapes, or with --verify every byte and checksum. A damaged piece does
+// not end the command: it is listed and the exit code is 2. A damaged single file is an Error. Numbers are printed in
+// the units of the file; the text states them.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -40,6 +46,7 @@ struct Piece {
   std::string damage;                 // one sentence; empty: whole as far as was looked
 };
 
+/// The pieces of a run's directory, in the order of names, checkpoints last. The constructor does all the reading.
 class Directory {
  public:
   Directory(const fs::path& path, bool verify, int threads) : path_(path), verify_(verify), threads_(threads) {
@@ -94,6 +101,7 @@ class Directory {
       add(whole, "snapshot", files, [&](Piece& piece) { look_at_snapshot(path_ / name, piece); });
   }
 
+  /// run.json: its status is that of the run.
   void look_at_record(Piece& piece) {
     std::ifstream stream(path_ / piece.name);
     const json record = json::parse(stream, nullptr, false);
@@ -123,6 +131,7 @@ class Directory {
     piece.count = lines;
   }
 
+  /// A snapshot, an openPMD file, or arrays such as a spectrum, by contents.
   void look_at_snapshot(const fs::path& file, Piece& piece) {
     if (is_openpmd(file)) {
       const OpenPmdSummary summary = inspect_openpmd(file);
@@ -160,6 +169,7 @@ class Directory {
   std::string state_;
 };
 
+/// A piece for --json; its state is "damaged", "whole" or, without --verify, "not verified".
 json piece_json(const Piece& piece, bool verified) {
   return {{"name", piece.name},
           {"kind", piece.kind},
@@ -211,6 +221,7 @@ void show_run_directory(Context& context, const fs::path& directory, bool verify
   if (damaged > 0) context.exit_code = 2;
 }
 
+/// The smallest and the largest coordinate along an axis.
 struct Extent {
   double low, high;
 };
@@ -231,6 +242,7 @@ struct Report {
   std::array<Extent, 3> bounds{};
 };
 
+/// Reads the whole snapshot: masses by species and bounds need every particle.
 Report make_report(const std::string& file) {
   Report report;
   report.file = file;
@@ -245,6 +257,7 @@ Report make_report(const std::string& file) {
   return report;
 }
 
+/// Only the binary formats of GADGET have a byte order.
 bool has_byte_order(const SnapshotHeader& header) {
   const SnapshotFormatEntry* const format = find_snapshot_format(header.format);  // null: a dialect, as that of SWIFT
   return format && format->can.byte_order;
@@ -254,6 +267,7 @@ const char* precision(const SnapshotHeader& header) { return header.single_preci
 
 json optional_json(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
+/// What a header does not state is null.
 json report_json(const Report& report) {
   const auto& header = report.header;
   json species = json::object();
@@ -288,6 +302,7 @@ json report_json(const Report& report) {
 
 std::string line(const std::string& name, const std::string& value) { return fmt::format("{:<12}{}\n", name, value); }
 
+/// One fact per line, with the name in a column of 12 characters.
 std::string report_text(const Report& report) {
   const auto& header = report.header;
   std::string text = line("file", report.file);
@@ -320,6 +335,7 @@ std::string report_text(const Report& report) {
   return text + line("fields", fmt::format("{}", fmt::join(report.summary.fields, " ")));
 }
 
+/// inspect_checkpoint() reads every block, so a shown checkpoint is whole.
 void show_checkpoint(const Context& context, const std::string& file) {
   const auto summary = inspect_checkpoint(file);
   const json description = json::parse(summary.description, nullptr, false);
@@ -347,6 +363,7 @@ void show_checkpoint(const Context& context, const std::string& file) {
   context.print(text);
 }
 
+/// Units of an openPMD file are stated in words and in SI.
 json openpmd_json(const std::string& file, const OpenPmdSummary& summary) {
   json fields = json::array(), species = json::object();
   for (const auto& mesh : summary.meshes)
@@ -395,6 +412,7 @@ std::string openpmd_text(const std::string& file, const OpenPmdSummary& summary)
   return text + line("fields", fmt::format("{}", fmt::join(names, " ")));
 }
 
+/// Directories first, then kinds from the most to the least specific; what remains is taken for a snapshot.
 void show_info(Context& context, const std::string& file, bool verify) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {

@@ -1,3 +1,9 @@
+// The program `pergola`: global options, the list of commands, and the one place where errors become exit codes.
+//
+// Order of work: (1) limits of memory and signals, (2) damaged HDF5 files are found by a child process, before MPI and
+// CUDA start, (3) MPI, (4) the command line, on which all ranks must agree, (5) the command's callback, (6) stdout is
+// flushed and checked. Exit codes: 0, or the value of ErrorKind (base/error.hpp). An error is one line on stderr,
+// printed by one rank; if other ranks do not fail too within some seconds, all are ended.
 #include <fmt/core.h>
 #include <malloc.h>
 
@@ -24,17 +30,20 @@ namespace pergola::app {
 
 namespace {
 
+/// What is wrong with a --device, or nothing. Whether the device exists is found later, when it is opened.
 std::string check_device(const std::string& spec) {
   const bool numbered = spec.starts_with("cuda:") && parse_unsigned(spec.substr(5)).has_value();
   if (spec == "auto" || spec == "cpu" || spec == "cuda" || numbered) return "";
   return fmt::format("expected auto, cpu, cuda or cuda:K, found {}", spec);
 }
 
+/// For --version: the commit and what this build can use.
 std::string version_text() {
   return fmt::format("pergola {} (commit {})\nCUDA: {}\nMPI: {}", version(), build_commit(), cuda_built ? "yes" : "no",
                      mpi_built() ? "yes" : "no");
 }
 
+/// They may stand before or after the command's name (fallthrough).
 void add_global_options(CLI::App& program, Context& context) {
   program.add_option("--device", context.device, "auto, cpu, cuda or cuda:K")
       ->check(check_device)
@@ -54,6 +63,7 @@ void add_global_options(CLI::App& program, Context& context) {
       "Example:\n  pergola run examples/plummer.toml -o cluster\n\nEvery command has --help with an example.");
 }
 
+/// The order is that of the list in `pergola --help`.
 void add_commands(Command program, Context& context) {
   add_ic(program, context);
   add_run(program, context);
@@ -89,6 +99,7 @@ void check_ranks(const Context& context, int argc, char** argv) {
   require_agreement(*context.communicator, facts);
 }
 
+/// Parses the command line and runs one command. CLI11 reports help, version and usage errors by exceptions.
 int run_program(int argc, char** argv, Context& context) {
   CLI::App program("Pergola: particles that move in the field they make", "pergola");
   add_global_options(program, context);
@@ -160,6 +171,7 @@ void expect_one_thread_that_talks(int argc, char** argv) {
   if (on_cpu) setenv("PERGOLA_MPI_THREADS", "one", 0);
 }
 
+/// No exception leaves this function. Memory that runs out counts as an error of the device "cpu".
 int guarded_main(int argc, char** argv) {
   Context context;
   try {

@@ -1,3 +1,9 @@
+// `pergola merge A B`: puts two snapshots on a Kepler orbit about each other, e.g. for a collision of galaxies.
+//
+// Steps: (1) both snapshots; they must state the same units and no periodic box, (2) G from these units, (3) tilts of
+// the discs and the orbit of two points with the masses of A and B (models: merge_on_orbit), (4) one snapshot, with the
+// centre of mass at rest at the origin. Rank 0 works alone. Lengths and times are in the units of the files, angles in
+// degrees.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,6 +28,7 @@ struct MergeRequest {
   bool overwrite = false, full = false;
 };
 
+/// G in the units of a file: from cgs factors, or 1 if the file states none.
 double gravitational_constant(const std::optional<FileUnits>& units) {
   if (!units) return 1;
   constexpr double newton_g_cm3_per_g_s2 = newton_g_m3_per_kg_s2 * 1e3;
@@ -29,12 +36,14 @@ double gravitational_constant(const std::optional<FileUnits>& units) {
          (units->length_cm * units->velocity_cm_per_s * units->velocity_cm_per_s);
 }
 
+/// Units in words; equal words mean equal units.
 std::string units_text(const std::optional<FileUnits>& units) {
   if (!units) return "none (G = 1)";
   return fmt::format("{} cm, {} g, {} cm/s", to_text(units->length_cm), to_text(units->mass_g),
                      to_text(units->velocity_cm_per_s));
 }
 
+/// Throws Error(input) for an empty file and for a periodic box, in which no orbit has a meaning.
 Snapshot read_system(const std::string& path) {
   Snapshot snapshot = read_snapshot(path);
   snapshot.particles.validate(path);
@@ -52,6 +61,7 @@ Snapshot read_system(const std::string& path) {
   throw Error(error.kind(), message.starts_with("separation") ? "--" + message : message);
 }
 
+/// Errors in options and files come before any particle is moved; the output appears whole or not at all.
 void merge(const Context& context, MergeRequest request) {
   check_output_file(request.output, request.overwrite);
   WriteOptions write;
@@ -91,6 +101,7 @@ void merge(const Context& context, MergeRequest request) {
                         {"time_to_pericentre", time}});
 }
 
+/// The two angles of one disc: towards the orbit's axis, and within the orbit's plane.
 void add_tilt(Command command, const std::string& number, const std::string& name, DiscTilt& tilt) {
   command
       .add_option(

@@ -1,3 +1,9 @@
+// `pergola paper PAPER[/TABLE]`: reruns the experiment of a published paper and prints our column beside the published
+// ones.
+//
+// Steps: (1) the tables of the paper, from data that the program has built in, (2) one experiment per table, within the
+// budget of seconds, smallest size first, (3) the table as text or JSON, as CSV and as a plot. The experiments are in
+// app/paper; this file only chooses them by name. Ctrl-C keeps the rows measured so far.
 #include <fmt/core.h>
 
 #include "app/command.hpp"
@@ -17,6 +23,7 @@ std::vector<std::string> wanted_tables(const std::string& paper, const std::stri
 }
 
 using Experiment = PaperTable (*)(const PaperSession& session, const std::string& table);
+/// load_table() has refused unknown papers before.
 Experiment experiment_of(const std::string& paper) {
   if (paper == "aubert") return run_aubert;
   if (paper == "cuda-gadget") return run_cuda_gadget;

@@ -1,3 +1,9 @@
+// `pergola picture FILES -o OUT`: draws snapshots or openPMD files, side by side if there are several.
+//
+// Steps: (1) errors that need no data are reported first, (2) one look (frame, camera, colours) for all files, or one
+// for each, (3) a panel per file (app/scene.hpp for particles, app/plasma_pictures.hpp for plasmas), (4) one sheet,
+// written by rank 0. Under mpirun all ranks share the particles; a plasma and few bodies are drawn by rank 0 alone.
+// Sizes are pixels; widths and ranges are in the units of the file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +28,7 @@ namespace {
 
 constexpr std::size_t most_files = 36;
 
+/// The options of the command, beside those that `movie` has too.
 struct PictureCommand {
   std::vector<std::string> files;
   std::string output;
@@ -45,6 +52,7 @@ Drawing side_by_side(const std::vector<Drawing>& figures, int columns_wanted) {
   return sheet;
 }
 
+/// The record of one panel for --json: what to pass to draw the same picture again.
 nlohmann::json description(const PictureOptions& options, const Panel& panel, const Look& look, double time) {
   const auto triple = [](Vec3<double> v) { return nlohmann::json{v.x, v.y, v.z}; };
   nlohmann::json said{{"pixels", options.pixels},
@@ -63,6 +71,7 @@ nlohmann::json description(const PictureOptions& options, const Panel& panel, co
   return said;
 }
 
+/// By rank 0 alone. Several files share axes and colours, so that they can be compared.
 void picture_plasma(const Context& context, const PictureCommand& command, int threads) {
   WrittenFiles files({command.output});
   std::vector<Drawing> figures;
@@ -137,6 +146,7 @@ void check(const PictureCommand& command) {
   require_same_units(command.files);
 }
 
+/// Collective. Rank 0 decides whether all ranks take part, and all agree.
 void make_picture(const Context& context, const PictureCommand& command) {
   const int threads = Device::open("cpu", context.threads).threads();
   Communicator& all = *context.communicator;

@@ -1,3 +1,7 @@
+// Checks of the options that `picture` and `movie` share, and their registration with the command.
+//
+// Values stay text until they are used, so that an error names the option and quotes what the user typed. Lengths and
+// places are in the units of the file; angles are degrees; sizes are pixels.
 #include "app/picture_options.hpp"
 
 #include <fmt/core.h>
@@ -38,6 +42,7 @@ Vec3<double> parse_triple(const std::string& option, const std::string& text, co
   return {n[0], n[1], n[2]};
 }
 
+/// The option has been checked to be x, y or z.
 SightLine PictureOptions::sight_line() const {
   return axis == "x" ? SightLine::x : axis == "y" ? SightLine::y : SightLine::z;
 }
@@ -53,6 +58,8 @@ std::optional<std::pair<double, double>> PictureOptions::range_given() const {
   return std::pair{n[0], n[1]};
 }
 
+/// Throws Error(input) for --target or --up without --camera. Without --up, +z is up, or +y for a camera that looks
+/// along z.
 std::optional<Camera> PictureOptions::camera_given(Vec3<double> target_otherwise) const {
   if (camera.empty()) {
     for (const auto& [name, value] : {std::pair{"--target", &target}, {"--up", &up}})
@@ -72,6 +79,7 @@ std::optional<Camera> PictureOptions::camera_given(Vec3<double> target_otherwise
   return result;
 }
 
+/// First errors of any file, then those of openPMD files, then those of snapshots.
 void PictureOptions::check(bool openpmd, const std::string& file) const {
   const auto limits = range_given();
   camera_given({0, 0, 0});
@@ -98,6 +106,7 @@ void PictureOptions::check(bool openpmd, const std::string& file) const {
   if (center != "auto" && center != "density") parse_triple("--center", center, "auto, density or ");
 }
 
+/// Default values and help are those of PictureOptions; --camera excludes the options of a plain frame.
 void add_picture_options(Command command, PictureOptions& options) {
   auto axis = command.add_option("--axis", options.axis, "Line of sight; right and up are then y z, x z or x y");
   axis->one_of({"x", "y", "z"})->capture_default_str();

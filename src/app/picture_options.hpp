@@ -1,4 +1,9 @@
 #pragma once
+/// The options of `picture` and `movie` as on the command line.
+///
+/// add_picture_options() registers them; check() finds errors before any file is read, as far as that is possible. The
+/// functions turn texts into values: a line of sight, a range of colours, a camera. They throw Error(input). Lengths
+/// are in the units of the file, angles in degrees, sizes in pixels. Empty texts and 0 mean "automatic".
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,3 +1,7 @@
+// Pictures of openPMD files for `picture` and `movie`: see plasma_pictures.hpp.
+//
+// Phase space: two coordinates of the chosen species are read, weighted and binned (picture/plasma_plots.hpp). Fields:
+// one mesh is read; of three dimensions the slice in the middle of --axis is drawn.
 #include "app/plasma_pictures.hpp"
 #include "app/run_files.hpp"
 #include "base/error.hpp"
@@ -24,6 +28,7 @@ std::string unit_of(const std::string& coordinate, const OpenPmdSummary& summary
   return drawn_unit(coordinate.starts_with("v") ? summary.velocity_unit() : summary.length_unit);
 }
 
+/// The two coordinates of --phase. Throws Error(input) for equal or unknown ones.
 std::pair<std::string, std::string> parse_phase(const std::string& text) {
   const auto comma = text.find(',');
   const auto known = [](const std::string& name) {
@@ -36,6 +41,7 @@ std::pair<std::string, std::string> parse_phase(const std::string& text) {
   return {text.substr(0, comma), text.substr(comma + 1)};
 }
 
+/// The species of --species by their names in the file, in the order of the option; all without it.
 std::vector<OpenPmdSummary::Species> chosen_species(const PictureOptions& options, const std::string& file,
                                                     const OpenPmdSummary& summary) {
   if (options.species.empty()) return summary.species;
@@ -61,6 +67,8 @@ std::string title_of(const PictureOptions& options, const std::string& file, con
   return fmt::format("{} · {} · {}", std::filesystem::path(file).filename().string(), what, time_text(summary));
 }
 
+/// Particles of all chosen species as one cloud. A periodic coordinate has its period, so that the plot ends at the
+/// sides.
 PhaseSpace phase_space(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
                        int threads) {
   const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
@@ -98,6 +106,7 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
   return particles;
 }
 
+/// Ranges of a series replace those of the file.
 PlasmaPicture phase_picture(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
                             const PlasmaRanges& ranges, int threads) {
   PhaseSpace particles = phase_space(options, file, summary, threads);
@@ -125,6 +134,7 @@ std::pair<std::string, const OpenPmdMesh*> find_field(const std::string& name, c
   throw Error(ErrorKind::input, fmt::format("{}: --field: expected {}, found {}", file, fmt::join(names, ", "), name));
 }
 
+/// The plane of cells to draw, row by row. Files store x fastest, then y, then z.
 FieldSlice field_slice(const PictureOptions& options, const std::string& name, const std::string& file,
                        const OpenPmdSummary& summary) {
   const auto [record, mesh] = find_field(name, file, summary);
@@ -159,6 +169,7 @@ FieldSlice field_slice(const PictureOptions& options, const std::string& name, c
   return slice;
 }
 
+/// One slice, with its extremes for --json.
 PlasmaPicture field_picture(const PictureOptions& options, const std::string& name, const std::string& file,
                             const OpenPmdSummary& summary, const PlasmaRanges& ranges) {
   FieldSlice slice = field_slice(options, name, file, summary);
@@ -177,6 +188,7 @@ std::string field_shown(const PictureOptions& options, const OpenPmdSummary& sum
   return summary.species.empty() && options.phase.empty() && options.species.empty() ? "phi" : "";
 }
 
+/// Makes the limits contain others.
 void widen(std::optional<Limits>& limits, const Limits& by) {
   if (!limits) limits = by;
   limits = {std::min(limits->first, by.first), std::max(limits->second, by.second)};
@@ -184,6 +196,7 @@ void widen(std::optional<Limits>& limits, const Limits& by) {
 
 }  // namespace
 
+/// A field with both signs gets a range that is symmetric about 0, for a diverging colour map.
 PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std::string>& files, int threads) {
   PlasmaRanges ranges;
   for (const auto& file : spread_over(files)) {

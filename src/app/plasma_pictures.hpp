@@ -1,4 +1,9 @@
 #pragma once
+/// Draws openPMD files of plasmas: phase space or a field, for `picture` and `movie`.
+///
+/// plasma_picture() draws one file. common_ranges() first finds axes and colours that suit a whole series: pictures of
+/// a series can then be compared. In phase space colours are particles per area of the plane; of a field they are its
+/// values. Units are those of the file, with their names in the labels. Errors in options and files are Error(input).
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,6 +21,7 @@ struct PlasmaRanges {
 /// Ranges for all of these files; in a long series 16 files decide.
 PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std::string>& files, int threads);
 
+/// The figure, and its record for --json.
 struct PlasmaPicture {
   Drawing drawing;
   nlohmann::json description;  // without the output file

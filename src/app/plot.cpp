@@ -1,3 +1,8 @@
+// `pergola plot DIRECTORY`: plots the logs of a run: energy, momentum, radii, stage times, spectra and waves.
+//
+// Steps: (1) units from run.json, (2) all logs that are there; only energy.csv must be, (3) one picture for each,
+// written together: if one fails, none stays. Rank 0 works alone. A log is plotted in the units in which the run wrote
+// it; labels state them if run.json does.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -20,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The typed options; an empty `output` means the directory of the run.
 struct PlotOptions {
   std::string directory;
   std::string output;
@@ -142,6 +148,7 @@ void check_folder(const fs::path& output) {
                   output.string(), ending));
 }
 
+/// All errors of reading come before the first picture is written.
 void plot_run(const Context& context, const PlotOptions& options) {
   const fs::path directory = options.directory, output = options.output.empty() ? directory : fs::path(options.output);
   if (!fs::is_directory(directory))

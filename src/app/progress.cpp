@@ -1,3 +1,4 @@
+// Progress on stderr: see progress.hpp. Lines end with a newline if stderr is no terminal; on one they are redrawn.
 #include "app/progress.hpp"
 
 #include <fmt/core.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int bar_width = 24;
 
+/// The text beside the bar: time, rate, errors so far, and the time left.
 std::string facts(const RunProgress& p) {
   const std::string rate = p.interactions_per_second > 0 ? rate_text(p.interactions_per_second) + "pairs/s"
                                                          : rate_text(p.particle_steps_per_second) + "particle steps/s";
@@ -28,6 +30,7 @@ std::string facts(const RunProgress& p) {
 
 }  // namespace
 
+/// Two units at most: more digits would only seem to be known.
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
@@ -38,6 +41,7 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+/// Three digits and a prefix, so that the next prefix begins at 999.5.
 std::string rate_text(double rate) {
   const char* prefix[] = {"", "k", "M", "G", "T", "P"};
   int k = 0;
@@ -45,6 +49,7 @@ std::string rate_text(double rate) {
   return fmt::format("{:.3g} {}", rate, prefix[k]);
 }
 
+/// Whether stderr is a terminal is decided once, at the start.
 ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) != 0), last_line_(std::chrono::steady_clock::now()) {}
 
 void ProgressBar::show(const RunProgress& progress) {
@@ -95,6 +100,7 @@ void WaitLine::end() {
   if (thread_.joinable()) thread_.join();
 }
 
+/// The thread of the line. It sleeps until the next line is due or the command has ended.
 void WaitLine::watch() {
   std::unique_lock lock(mutex_);
   const auto start = std::chrono::steady_clock::now();

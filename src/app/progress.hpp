@@ -1,5 +1,9 @@
 #pragma once
 /// Progress on stderr: the bar of a run, and a line for other commands that take long.
+///
+/// ProgressBar draws what a run reports, from the run's own thread. WaitLine has a thread of its own, since its command
+/// reports nothing while it works. Neither may fail a command: errors of stderr and of threads are ignored. Times are
+/// seconds of wall clock.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -16,6 +20,7 @@ namespace pergola::app {
 class ProgressBar {
  public:
   ProgressBar();
+  /// To be called as often as the run reports; lines are left out if they come too fast.
   void show(const RunProgress& progress);
   /// Ends the line of the bar.
   void close();

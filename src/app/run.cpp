@@ -1,3 +1,9 @@
+// `pergola run CONFIG`: runs a simulation, resumes it, or repeats a finished one (--reproduce).
+//
+// Steps: (1) the configuration: file, --set, --device and --threads, in this order, (2) the directory of the run, (3)
+// signals, progress and, if asked for, the page in a browser, (4) run_system() (run/run.hpp), which does all the work,
+// (5) the report card and the exit code. This file has no physics. Exit codes: 0; 130 for an interrupted run with a
+// checkpoint; 1 with --strict if a check fails, or if a repeated run has other bits. All ranks return the same code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +34,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// --wall-time counts from the start of the program, so that time for MPI and particles is included.
 const Clock::time_point program_begin = Clock::now();
 
+/// What the user typed for `run`. --reproduce takes the place of a configuration.
 struct RunCommand {
   std::string config;
   std::vector<std::string> sets;
@@ -103,6 +111,7 @@ fs::path directory_of_reproduction(const RunCommand& command) {
   return command.directory;
 }
 
+/// The report card: a line for each check with the measured and the expected value.
 std::string checks_text(const std::vector<Check>& checks) {
   std::size_t width = 0;
   for (const auto& check : checks) width = std::max(width, check.name.size());
@@ -153,6 +162,7 @@ std::string resume_command(const Context& context, const RunCommand& command) {
   return text + fmt::format(" -o {} --resume", shell_word(command.directory));
 }
 
+/// The end of a run on stdout: energy error, checks, counts, files, and the commands that look at them.
 std::string summary_text(const RunSummary& summary, const RunConfig& config, const std::string& directory) {
   const auto& counts = summary.counts;
   std::string text = fmt::format(
@@ -189,6 +199,7 @@ int report_reproduction(const Context& context, const RunCommand& command, const
   return comparison.same ? 0 : static_cast<int>(ErrorKind::numerics);
 }
 
+/// With --json the record run.json goes to stdout, except after a comparison, which has its own value.
 void report(const Context& context, const RunCommand& command, const RunConfig& config, const RunSummary& summary) {
   const bool again = !command.reproduce.empty();
   if (context.json) {
@@ -207,6 +218,7 @@ void report(const Context& context, const RunCommand& command, const RunConfig& 
 }
 
 /// The configuration of the command, or of the run to repeat.
+/// Throws Error(input) if neither a configuration nor a run to repeat is given.
 RunConfig configuration(const Context& context, const RunCommand& command, const RunConfig* again) {
   if (!again && command.config.empty())
     throw Error(ErrorKind::input, "pergola run: CONFIG is required, or --reproduce with the run.json of a run");
@@ -225,6 +237,7 @@ void open_page(const Context& context, const RunCommand& command, const RunConfi
   page.emplace(context, config, command.directory, where, command.control);
 }
 
+/// What run_system() calls back: StartGuard while particles are made, then flags that signals set.
 RunOptions options_of(const Context& context, const RunCommand& command, StartGuard& guard) {
   RunOptions options;
   options.making = [&guard, &context,
@@ -248,6 +261,7 @@ RunOptions options_of(const Context& context, const RunCommand& command, StartGu
   return options;
 }
 
+/// Collective. The page of --view belongs to rank 0.
 void run(Context& context, RunCommand command) {
   if (!command.has_page() && (command.port >= 0 || !command.listen.empty()))
     throw Error(ErrorKind::input,

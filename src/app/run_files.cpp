@@ -1,11 +1,7 @@
+// The files of a run as commands read them: see run_files.hpp.
+//
+// Names have the form PREFIX NUMBER ENDING. Of a snapshot in several files the first file stands for all.
 #include "app/run_files.hpp"
-
-#include <fmt/core.h>
-
-#include <fstream>
-#include <map>
-#include <optional>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -13,6 +9,13 @@
 #include "domain/spread_ids.hpp"
 #include "io/snapshot.hpp"
 #include "particles/particle_check.hpp"
+
+#include <fmt/core.h>
+
+#include <fstream>
+#include <map>
+#include <optional>
+
 
 namespace pergola::app {
 
@@ -28,6 +31,7 @@ struct NumberedName {
   bool first = true;  // or the only file
 };
 
+/// None for names that do not end in a number before the ending.
 std::optional<NumberedName> numbered(const fs::path& file) {
   const auto part = part_name(file);
   const std::string stem = (part ? part->whole : file).stem().string();
@@ -39,6 +43,7 @@ std::optional<NumberedName> numbered(const fs::path& file) {
 
 }  // namespace
 
+/// A file of a snapshot in several files stands for its series only if it is the first.
 std::vector<fs::path> series_of(const fs::path& file) {
   const auto own = numbered(file);
   if (!own) return {file};
@@ -91,6 +96,7 @@ nlohmann::json run_json(const std::filesystem::path& directory) {
   return record.is_object() ? record : nlohmann::json::object();
 }
 
+/// Every rank opens the file and reads its own range. Ids are then compared over all ranks.
 Snapshot read_stretch(const std::string& file, Communicator& ranks) {
   Snapshot snapshot;
   on_all(ranks, [&] {

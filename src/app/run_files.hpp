@@ -1,5 +1,9 @@
 #pragma once
 /// The files of a run as commands read them: series of numbered snapshots, run.json, and a rank's range of a snapshot.
+///
+/// A series is a set of files that differ in the number of their names only. Nothing here needs a configuration:
+/// commands work on any directory with such files, also on those of other programs. Only read_stretch() is collective;
+/// the other functions read names or small files on the calling rank.
 #include <nlohmann/json.hpp>
 
 #include <cstdint>

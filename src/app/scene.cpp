@@ -1,17 +1,10 @@
+// Pictures of particles: reads a snapshot, chooses a look, draws a panel. See scene.hpp for the order of calls.
+//
+// Parts, in this order: trails of few bodies; choice of species; surface density by projection; frames and ranges of
+// colours of a series; volume pictures of smoothed particles; the functions of the header. Over ranks: each has a range
+// of the particles, sums of counts and maps go over all, and rank 0 has the picture. Lengths are in the units of the
+// file; angles are degrees; colours are logarithmic in density or dispersion.
 #include "app/scene.hpp"
-
-#include <fmt/core.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <limits>
-#include <numbers>
-#include <numeric>
-#include <optional>
-#include <utility>
-
 #include "analysis/local_structure.hpp"
 #include "analysis/radii.hpp"
 #include "app/run_files.hpp"
@@ -29,6 +22,19 @@
 #include "picture/render.hpp"
 #include "picture/volume.hpp"
 #include "sim/unit_text.hpp"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <optional>
+#include <utility>
+
 
 namespace pergola::app {
 
@@ -48,11 +54,13 @@ std::vector<fs::path> earlier_files(const fs::path& file) {
   return files;
 }
 
+/// One body at one snapshot.
 struct Place {
   double time = 0;
   Vec3<double> x, v;
 };
 
+/// The body with this id in a snapshot, if it is there.
 std::optional<Place> place_of(const Snapshot& snapshot, std::uint64_t id) {
   const Particles& p = snapshot.particles;
   const auto found = std::find(p.id.begin(), p.id.end(), id);
@@ -76,6 +84,7 @@ Vec3<double> between(const Place& a, const Place& b, double s) {
          (s * s * r * time) * b.v;
 }
 
+/// Points along a path, oldest first. A gap is a point that is not a number.
 std::vector<Vec3<double>> path_through(const std::vector<Place>& places) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   std::vector<Vec3<double>> path{places[0].x};
@@ -171,11 +180,13 @@ Particles of_species(const Particles& all, const std::vector<std::string>& names
   return some;
 }
 
+/// The sum of a count over all ranks. Collective.
 std::int64_t over_ranks(std::int64_t count, Communicator& ranks) {
   ranks.all_reduce(&count, 1, Reduction::sum);
   return count;
 }
 
+/// The particles of --species on this rank. Throws Error(input) on all ranks if no rank has any.
 Particles chosen(const Particles& all, const PictureOptions& options, const std::string& file, Communicator& ranks) {
   if (options.species.empty()) return all;
   const std::vector<std::string> known(species_names.begin(), species_names.end());
@@ -196,6 +207,7 @@ Particles chosen(const Particles& all, const PictureOptions& options, const std:
 constexpr std::array<Color, species_count> species_colors{
     {{90, 220, 140}, {90, 60, 150}, {110, 180, 255}, {255, 170, 80}, {190, 210, 255}, {150, 150, 150}}};
 
+/// A map per species that any rank has. Collective, as every rank walks the same list of species.
 std::vector<RenderLayer> layers_by_species(const Particles& particles, const ProjectionOptions& projection,
                                            const Look& look, Communicator& ranks) {
   std::vector<RenderLayer> layers;
@@ -208,6 +220,7 @@ std::vector<RenderLayer> layers_by_species(const Particles& particles, const Pro
   return layers;
 }
 
+/// Title, time, units and colours as the options and the header say.
 RenderOptions labels(const PictureOptions& options, const ShownSnapshot& shown, const Look& look) {
   RenderOptions render;
   const auto& header = shown.snapshot.header;
@@ -231,6 +244,7 @@ struct Seen {
   ProjectionOptions projection;
 };
 
+/// With a camera, particles behind it are removed and places become those in its view, along z.
 Seen seen_in(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads) {
   Seen seen{{}, shown.trails, {options.sight_line(), look.frame, options.pixels, threads}};
   if (!look.camera) {
@@ -294,6 +308,7 @@ struct Surrounded {
   LocalStructure local;
 };
 
+/// Neighbours need particles that are near on the same rank: several ranks exchange particles into slabs first.
 Surrounded structure_of(const SnapshotHeader& header, Particles own, Communicator& ranks, int threads) {
   const double side = header.box_size;
   const Box box{{0, 0, 0}, {side, side, side}, side > 0 ? Boundary::periodic : Boundary::isolated};
@@ -309,6 +324,7 @@ const std::vector<double>& colored_by(const PictureOptions& options, const Local
   return options.color == "dispersion" ? local.dispersion : local.density;
 }
 
+/// The largest mass over all ranks. Collective.
 double largest_of(const std::vector<double>& mass, Communicator& ranks) {
   double largest = 0;
   for (const double one : mass) largest = std::max(largest, one);
@@ -338,11 +354,13 @@ DensityRange range_of(const std::vector<double>& values, const std::vector<doubl
   return {std::min(found[0], found[1] / 10), found[1]};
 }
 
+/// The colour of a value on the logarithmic range; values below the range have the darkest colour.
 Color color_at(const Colormap& colors, const DensityRange& range, double value) {
   if (!(value > range.low)) return colors(darkest);
   return colors(darkest + (1 - darkest) * std::log(value / range.low) / std::log(range.high / range.low));
 }
 
+/// Particles as lights: colour by the options, opacity per mass by density^opacity_power.
 std::vector<VolumeParticle> shining(const PictureOptions& options, const Particles& p, const LocalStructure& local,
                                     const DensityRange& range, const std::string& colormap, bool massless) {
   const Colormap colors(colormap);
@@ -430,6 +448,7 @@ Panel draw_volume(const PictureOptions& options, ShownSnapshot shown, const Look
 
 }  // namespace
 
+/// Counts come from the headers: no particles are read.
 bool is_for_ranks(const std::vector<std::string>& files) {
   return std::all_of(files.begin(), files.end(), [](const std::string& file) {
     if (is_openpmd(file)) return false;
@@ -448,6 +467,7 @@ std::string grouped(std::int64_t count) {
   return text;
 }
 
+/// Trails are found by one rank alone: is_for_ranks() is false for few bodies.
 ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier,
                          const std::shared_ptr<Communicator>& ranks) {
   ShownSnapshot shown{file, read_stretch(file, *ranks), 0, {}, ranks};
@@ -480,6 +500,7 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
   return look;
 }
 
+/// First pass: frames. Second pass: colours in the common frame, as these depend on it.
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
                  int threads, const std::shared_ptr<Communicator>& ranks) {
   Look look;
@@ -517,6 +538,7 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
   return look;
 }
 
+/// Rank 0 has the figure; the other ranks take part in the sums.
 Panel draw_shown(const PictureOptions& options, ShownSnapshot shown, const Look& look, int threads, bool color_bar) {
   RenderOptions render_options = labels(options, shown, look);
   if (options.style == "volume") {

@@ -1,4 +1,7 @@
+// Signals: see signals.hpp. Handlers only post a semaphore or set a flag; threads do the rest.
 #include "app/signals.hpp"
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
 
 #include <semaphore.h>
 #include <signal.h>
@@ -13,8 +16,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/atomic_file.hpp"
-#include "base/error.hpp"
 
 namespace pergola::app {
 
@@ -38,6 +39,7 @@ void wait_and_end() {
 
 }  // namespace
 
+/// A signal that is ignored already (nohup) stays ignored.
 void end_on_signals(bool speaks) {
   says_so = speaks;
   ::sem_init(&signal_received, 0, 0);
@@ -57,6 +59,7 @@ void end_on_signals(bool speaks) {
   }
 }
 
+/// Set before an error is printed: mpirun then ends the other ranks with a signal.
 void end_on_signals_silently() { says_so = false; }
 
 StartGuard::StartGuard(const Context& context) : context_(context), thread_([this] { watch(); }) {}
@@ -66,18 +69,21 @@ StartGuard::~StartGuard() {
   thread_.join();
 }
 
+/// From here on watch() may end the process.
 void StartGuard::begin(std::function<void()> undo) {
   const std::lock_guard lock(mutex_);
   undo_ = std::move(undo);
   making_ = true;
 }
 
+/// Waits for the lock: watch() holds it while it ends the process.
 void StartGuard::end() {
   const std::lock_guard lock(mutex_);
   making_ = false;
   over_ = true;
 }
 
+/// Looks at `interrupted` every 50 ms while particles are made, and ends the process after about a second.
 void StartGuard::watch() {
   for (int seen = 0; !over_; std::this_thread::sleep_for(look_every)) {
     if (!making_ || !interrupted || ++seen < looks_of_patience) continue;
@@ -95,6 +101,7 @@ void StartGuard::watch() {
 
 std::atomic<bool> checkpoint_asked{false};
 
+/// SA_RESTART: a signal must not break a read or write in progress.
 void catch_checkpoint_requests() {
   struct sigaction action {};
   action.sa_handler = [](int) { checkpoint_asked.store(true); };

@@ -1,3 +1,9 @@
+// `pergola view DIRECTORY`, and the page of `pergola run --view`: what a page in a browser gets to see.
+//
+// src/view serves the page; this file feeds it: state (run.json and logs), points of a snapshot, density for a camera.
+// A directory is read again for each request, so that a page of a run in progress stays current. Points are a sample of
+// at most the number that the page asks for; density counts all particles. Numbers are in the units of the run; single
+// precision is enough for pictures.
 #include "app/view.hpp"
 #include "app/command.hpp"
 #include "app/run_files.hpp"
@@ -31,6 +37,7 @@ using nlohmann::json;
 
 namespace {
 
+/// Memory for all points at once: lists that grow would take twice as much for a moment.
 void reserve(ViewPoints& points, std::size_t count) {
   for (auto* list : {&points.x, &points.y, &points.z, &points.speed}) list->reserve(count);
   points.kind.reserve(count);
@@ -84,10 +91,12 @@ ViewDensity density_of_snapshot(const fs::path& file, const Sight& sight, int th
   return density;
 }
 
+/// The time of an openPMD file with its unit.
 std::string time_of_file(const OpenPmdSummary& summary) {
   return fmt::format("t = {:.6g}{}{}", summary.time, summary.time_unit.empty() ? "" : " ", summary.time_unit);
 }
 
+/// Counts places in the plane of a picture of phase space: x, y, and vx as the third axis.
 ViewDensity density_of_plasma(const fs::path& file, const Sight& sight, int threads) {
   const OpenPmdSummary summary = inspect_openpmd(file);
   ViewDensity density{
@@ -185,6 +194,7 @@ json log_json(const fs::path& file) {
 
 RunFolderFeed::RunFolderFeed(fs::path directory, int threads) : directory_(std::move(directory)), threads_(threads) {}
 
+/// A directory that a run has just begun to fill counts, if run.json is there.
 void RunFolderFeed::require_run() const {
   std::error_code error;
   if (!fs::is_directory(directory_, error))
@@ -203,6 +213,7 @@ std::map<std::int64_t, fs::path> RunFolderFeed::list() const {
   return found;
 }
 
+/// The page's state: title, record, numbers of the snapshots, and the logs.
 std::string RunFolderFeed::state() {
   json state{{"kind", "state"},
              {"title", fs::absolute(directory_).lexically_normal().filename().string()},
@@ -246,6 +257,7 @@ std::shared_ptr<const std::string> RunFolderFeed::snapshot(std::int64_t number, 
   return std::make_shared<const std::string>(encode_points(points));
 }
 
+/// `serial` is one more than the number of the snapshot that the page has. Null: there is no newer one.
 std::shared_ptr<const std::string> RunFolderFeed::newest(std::int64_t& serial, std::int64_t most) {
   const auto files = list();
   if (files.empty() || files.rbegin()->first + 1 <= serial) return nullptr;
@@ -260,6 +272,7 @@ std::string RunFolderFeed::act(const std::string& /*action*/, const std::string&
 
 namespace {
 
+/// In phase space the third axis is the velocity along x.
 void name_axes(const SampleLook& look, ViewPoints& points) {
   points.units.fill(look.length_unit.empty() ? unit_texts(look.header).length : look.length_unit);
   if (!look.phase_space) return;
@@ -277,6 +290,7 @@ ViewDensity density_of_system(System& system, const Sight& sight) {
   return {look.header.time, time_of_look(look), 0, system.size(), system.density(sight)};
 }
 
+/// The same as points_of_snapshot() for the particles in memory. Called between steps.
 ViewPoints points_of_system(System& system, std::int64_t most) {
   SampledPoints sample = system.sample_points(most);
   const SampleLook look = system.sample_look();
@@ -310,6 +324,7 @@ LiveView::LiveView(const Context& context, const RunConfig& config, const std::f
   std::fputs(fmt::format("pergola: this run is shown at {}\n", server_.url()).c_str(), stderr);
 }
 
+/// Waits until all open pages have asked for the last state, at most five seconds.
 void LiveView::end(RunStatus status) {
   constexpr double patience_seconds = 5;
   feed_.end(status == RunStatus::interrupted ? "interrupted" : "finished");
@@ -327,6 +342,7 @@ struct ViewCommand {
   int port = 0;
 };
 
+/// Serves until Ctrl-C. One process only: ranks would each open a page.
 void view(Context& context, const ViewCommand& command) {
   if (context.communicator->size() > 1)
     throw Error(ErrorKind::input, fmt::format("view: expected one process, found {}: start it without mpirun",

@@ -1,5 +1,10 @@
 #pragma once
 /// Pages of runs: of a directory (`pergola view`), and of a run in this process (`pergola run --view`).
+///
+/// Both are feeds (view/server.hpp) that answer the requests of a page. RunFolderFeed reads files and changes nothing.
+/// LiveView adds the particles in memory through LiveFeed, and with --control the page may steer the run. The server's
+/// thread calls a feed while the run goes on in another thread; LiveFeed separates the two. Errors of a request go to
+/// the page and do not end the run.
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
@@ -28,6 +33,7 @@ class RunFolderFeed final : public ViewFeed {
   std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) override;
   /// Null: no file is newer than its snapshot.
   std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) override;
+  /// Always throws Error(input): a directory cannot be steered.
   std::string act(const std::string& action, const std::string& argument) override;
 
  private:

@@ -1,3 +1,7 @@
+// Files that a failed command removes: see written_files.hpp.
+//
+// A file that existed before is not in the list, so a replaced file is never removed. PassingFile (base) removes the
+// same files if a signal or lack of memory ends the program.
 #include "app/written_files.hpp"
 
 #include <fmt/core.h>
@@ -34,6 +38,7 @@ WrittenFiles::WrittenFiles(std::vector<fs::path> files) : files_(std::move(files
   passing_ = passing_of(files_);
 }
 
+/// Removes files, then folders from the innermost outwards; a folder with other contents stays.
 WrittenFiles::~WrittenFiles() {
   if (kept_) return;
   for (const auto& file : files_) {
@@ -56,6 +61,7 @@ void WrittenFiles::make_folder(const fs::path& folder) {
   if (code) throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", folder.string(), code.message()));
 }
 
+/// The order matters: a result that did not reach stdout counts as a failure, and its files go.
 void WrittenFiles::print_and_keep(const Context& context, const std::string& text, const nlohmann::json& value) {
   if (context.json)
     context.print(value);

@@ -1,4 +1,9 @@
 #pragma once
+/// The files that a command writes, removed again if it fails.
+///
+/// Order of calls: WrittenFiles with all names, then make_folder() if needed, then writing, then print_and_keep().
+/// Names that exist already are left out: a command that fails after replacing one leaves the new file, which is whole.
+/// refuse_input_as_output() and files_of_snapshot() serve the checks before that.
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

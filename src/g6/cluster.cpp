@@ -1,3 +1,9 @@
+// One block of i-particles from start to finish: see cluster.hpp.
+//
+// Steps of start(): (1) changed j-particles go to the device, (2) the solver prepares them for the time, (3) the block
+// is copied, checked, and each particle's own address is found, (4) the sum is launched. Steps of finish(): (5) nearest
+// neighbours, if the client wants them, (6) wait, (7) sums for particles with several own addresses. Nearest neighbours
+// cost time: they are launched with the forces only if the last block needed them.
 #include "g6/cluster.hpp"
 
 #include <fmt/core.h>
@@ -18,6 +24,7 @@ constexpr unsigned forces_wanted = want_acceleration | want_jerk | want_potentia
 /// Replaces an own address if there are several.
 constexpr std::int64_t several = -2;
 
+/// Softening is not an option here: each block brings its own eps².
 SolverOptions solver_options(const ClusterOptions& options) {
   SolverOptions solver;
   solver.precision = options.precision;
@@ -59,6 +66,7 @@ void Cluster::start(std::int64_t nj, const IParticles& i) {
   started_ = true;
 }
 
+/// The sources change with a j-particle, the time or nj; blocks between such changes share one preparation.
 void Cluster::prepare() {
   if (!prepared_) solver_->prepare(memory_.sources(0, sources_, moment_));
   prepared_ = true;
@@ -84,6 +92,7 @@ void Cluster::take(const IParticles& i) {
     }
 }
 
+/// Columns of the block are separate arrays: loops over one column at a time are fast.
 void Cluster::copy_particles(const IParticles& i, std::int64_t begin, std::int64_t end) {
   double *const x = block_.x(0), *const y = block_.x(1), *const z = block_.x(2);
   double *const vx = block_.v(0), *const vy = block_.v(1), *const vz = block_.v(2);
@@ -239,6 +248,7 @@ void Cluster::require_finite() {
   }
 }
 
+/// The solver lists addresses; here they become indices, without the particle itself unless the options ask for it.
 bool Cluster::read_neighbour_lists() {
   if (!started_) throw Error(ErrorKind::input, "there is no block: expected g6calc_firsthalf before");
   if (running_) wait();

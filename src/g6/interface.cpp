@@ -1,3 +1,8 @@
+// The functions of g6.h: each checks its arguments, calls the cluster, and records the call.
+//
+// guarded() turns every exception into a line on stderr and a return value; with_cluster() also finds and locks the
+// cluster of the id. note() writes the trace after the call, with its result, so that a replay can compare. Positions
+// and velocities are in the client's units, with G = 1.
 #include "g6/interface.hpp"
 
 #include <fmt/core.h>
@@ -79,6 +84,7 @@ int with_cluster(const char* function, int id, const Body& body) noexcept {
   });
 }
 
+/// Throws Error(input) for NULL where the interface needs an array.
 void require_arrays(std::initializer_list<std::pair<const char*, const void*>> arrays) {
   for (const auto& [name, array] : arrays)
     if (!array) throw Error(ErrorKind::input, fmt::format("{}: expected an array, found NULL", name));
@@ -95,10 +101,12 @@ void require_finite(const char* name, int index, const double value[3]) {
   if (value) require_finite(name, index, {value[0], value[1], value[2]});
 }
 
+/// A vector of the client times a factor; NULL counts as zero.
 Vec3<double> scaled(double factor, const double value[3]) {
   return value ? Vec3<double>{factor * value[0], factor * value[1], factor * value[2]} : Vec3<double>{0, 0, 0};
 }
 
+/// Copies a result, unless the client gave NULL for it.
 void put(const Vec3<double>& value, double* to) {
   if (to) to[0] = value.x, to[1] = value.y, to[2] = value.z;
 }
@@ -127,6 +135,7 @@ void note(TraceCall::Kind kind, int id, int result) noexcept {
   note(kind, id, result, [](TraceCall&) {});
 }
 
+/// Copies of the client's arrays for the trace; NULL becomes an empty list.
 std::vector<double> numbers(const double (*from)[3], int count) {
   return from && count > 0 ? std::vector<double>(from[0], from[0] + 3 * static_cast<std::ptrdiff_t>(count))
                            : std::vector<double>();
@@ -241,6 +250,7 @@ void firsthalf(int id, const FirstHalf& block) noexcept {
   });
 }
 
+/// Results are copied by several threads. The first force that is not finite is named, and the call fails.
 int lasthalf(int id, const LastHalf& results) noexcept {
   bool answered = false;
   const int result = with_cluster("g6calc_lasthalf", id, [&](OpenCluster& open) {
@@ -279,6 +289,7 @@ int read_neighbour_list(int id) noexcept {
   return result;
 }
 
+/// After an overflow every list has length maxlength and the result is 1.
 int get_neighbour_list(int id, int ipipe, int maxlength, int* n, int* list) noexcept {
   const int result = with_cluster("g6_get_neighbour_list", id, [&](OpenCluster& open) {
     require_arrays({{"n", n}});

@@ -8,11 +8,16 @@
 
 namespace pergola::g6 {
 
+/// Opens a cluster; an open one keeps its particles. open_special() also chooses the CUDA devices of the ids, and opens
+/// 0.
 int open(int id) noexcept;
 int open_special(int count, const int* devices) noexcept;
 int close(int id) noexcept;
+/// The number of i-particles that a client should send per block (PERGOLA_G6_PIPES). Works before open().
 int npipes() noexcept;
 
+/// The time to which j-particles are predicted, and one j-particle at an address. k18, j6 and a2 are snap/18, jerk/6
+/// and a/2, as GRAPE-6 takes them. Both count for the next firsthalf().
 int set_ti(int id, double ti) noexcept;
 int set_j_particle(int id, int address, int index, double tj, double mass, const double k18[3], const double j6[3],
                    const double a2[3], const double v[3], const double x[3]) noexcept;
@@ -26,6 +31,7 @@ struct FirstHalf {
   double eps2;
   const double* h2;
 };
+/// Starts the forces on a block and returns without waiting for a GPU. An error shows in lasthalf().
 void firsthalf(int id, const FirstHalf& block) noexcept;
 
 /// The arrays for results, NaN after an error. Nearest neighbours are searched only if nnb or rnnb is given.
@@ -37,10 +43,14 @@ struct LastHalf {
   int* nnb = nullptr;
   float* rnnb = nullptr;
 };
+/// Waits for the block of firsthalf() and copies its results. Not 0: the results are NaN.
 int lasthalf(int id, const LastHalf& results) noexcept;
 
+/// Makes the lists of the last block: 1 if they are too long. get_neighbour_list() copies one; 1 if it was cut to
+/// maxlength.
 int read_neighbour_list(int id) noexcept;
 int get_neighbour_list(int id, int ipipe, int maxlength, int* n, int* list) noexcept;
+/// Not 0: lists are sorted by index. For all clusters of the process.
 void set_neighbour_list_sort_mode(int mode) noexcept;
 int get_neighbour_list_sort_mode() noexcept;
 

@@ -1,3 +1,7 @@
+// The j-memory: see j_memory.hpp. On the host there is one record per address that was set since the last apply().
+//
+// An address that is set twice before apply() is sent once, with its last values. Columns on the device have
+// `capacity_` values each, so that a direct sum reads them as arrays.
 #include "g6/j_memory.hpp"
 
 #include <fmt/core.h>
@@ -13,8 +17,10 @@ namespace {
 
 /// The place of a hole: far from everything, but the square of a distance is finite in fp32.
 constexpr double far_away = 1e18;
+/// Addresses fit into 32 bits, with room for growth.
 constexpr std::int64_t most_addresses = std::int64_t{1} << 30;
 
+/// The order of values in a record, and so of the columns.
 enum Column : int { time, mass, x, v = x + 3, acceleration = v + 3, jerk = acceleration + 3, snap = jerk + 3 };
 
 /// As scatter_records_cuda(), on the device at hand.
@@ -107,6 +113,7 @@ void JMemory::send() {
   }
 }
 
+/// Pending values win over those on the device: they were set later.
 JParticle JMemory::get(std::int64_t address) const {
   const auto at = static_cast<std::size_t>(address);
   Record record{};

@@ -116,6 +116,9 @@ struct JParticle {
   Vec3<double> x{}, v{}, acceleration{}, jerk{}, snap{};
 };
 
+/// The particles on one device. Not for several threads at once. If memory for more addresses is refused in apply(),
+/// nothing has changed and the call may be repeated. `columns_` has one column per value: time, mass, place and
+/// derivatives.
 class JMemory {
  public:
   explicit JMemory(const Device& device) : device_(device) {}
@@ -145,10 +148,13 @@ class JMemory {
   static constexpr std::int64_t record_words = sizeof(Record) / sizeof(double);
   static constexpr std::int64_t columns = record_words - 1;
   /// Records that are sent at once.
+  /// At most this number, so that the shared memory stays small.
   static constexpr std::int64_t batch = 16384;
 
   void mark_holes(std::int64_t size);
+  /// Makes room for addresses below `size`, half as much again as before. The particles are kept.
   void grow(std::int64_t size);
+  /// Copies the pending records through shared memory into the columns, batch by batch.
   void send();
 
   Device device_;

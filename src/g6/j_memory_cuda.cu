@@ -1,3 +1,4 @@
+// The CUDA side of the j-memory: a kernel that reads records from memory of the host and writes them into columns.
 #include "device/launch.cuh"
 #include "g6/j_memory.hpp"
 

@@ -1,3 +1,8 @@
+// Clusters by id, and the environment: see registry.hpp.
+//
+// Settings are read each time they are needed: a client may set variables while it runs. An id whose opening
+// failed is refused with the same error until it is opened again, so that a client that ignores results does not try
+// with every call.
 #include "g6/registry.hpp"
 
 #include <fmt/core.h>
@@ -23,6 +28,7 @@ std::string_view variable(const char* name) {
   throw Error(ErrorKind::input, fmt::format("{}: expected {}, found \"{}\"", name, expected, found));
 }
 
+/// A variable as an integer between two bounds; `otherwise` if it is not set. Throws Error(input).
 int integer(const char* name, int least, int most, const char* expected, int otherwise) {
   const auto text = variable(name);
   if (text.empty()) return otherwise;
@@ -68,6 +74,7 @@ void Registry::open(int id) {
   closed_.erase(id);
 }
 
+/// Waits for a call that another thread has in progress on this cluster. Its device becomes a spare one.
 void Registry::close(int id) {
   require_id(id);
   std::shared_ptr<OpenCluster> closing;
@@ -99,6 +106,7 @@ std::shared_ptr<OpenCluster> Registry::use(int id) {
   return entry;
 }
 
+/// Remembers why an id could not be opened.
 std::shared_ptr<OpenCluster> Registry::try_to_make(int id) {
   refused_.erase(id);
   try {
@@ -116,6 +124,7 @@ std::shared_ptr<OpenCluster> Registry::make(int id) {
   return std::make_shared<OpenCluster>(device_for(id, settings.device, settings.threads), options);
 }
 
+/// With several GPUs the ids take them in turn. A spare device is preferred to a new one, which takes long to open.
 Device Registry::device_for(int id, const std::string& wanted, int threads) {
   std::string spec = wanted;
   if (spec == "auto" || spec == "cuda") {

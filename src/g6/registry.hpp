@@ -66,6 +66,7 @@ class Registry {
 
   /// Throws CannotOpen.
   void open(int id);
+  /// An id that is not open is ignored.
   void close(int id);
   /// Devices for the ids that are opened from now on, in turn, unless the environment names one.
   void choose_devices(std::vector<int> ordinals);

@@ -1,3 +1,7 @@
+// Replays a trace: see replay.hpp. A damaged or invented trace must not crash the program or take all memory.
+//
+// Therefore lengths of lists and addresses are checked against the block and the size of the file before they are used.
+// Clusters are opened when an id is first used, as a client may do.
 #include "g6/replay.hpp"
 
 #include <fmt/core.h>
@@ -29,6 +33,7 @@ double relative(const Vec3<double>& a, const Vec3<double>& b) {
   return difference == 0 ? 0 : size > 0 ? difference / size : 1;
 }
 
+/// Sorts the values. The 99th percentile is the smallest value that at least 99 % do not exceed.
 ReplayDifferences summary(std::vector<double>& values) {
   ReplayDifferences result;
   result.count = static_cast<std::int64_t>(values.size());
@@ -54,6 +59,7 @@ std::int64_t largest_memory(std::uintmax_t trace_bytes) {
   return std::max(always, holes * (size / record_bytes));
 }
 
+/// The clusters of the replay and what was measured so far.
 class Replay {
  public:
   Replay(const Device& device, Precision precision, bool self_neighbour, std::int64_t addresses)
@@ -72,6 +78,7 @@ class Replay {
     if (!found) found.emplace(device_, options_);
     return *found;
   }
+  /// Adds the time of body() to the time in the library.
   template <class Body>
   void timed(const Body& body) {
     const auto begin = Clock::now();
@@ -189,6 +196,7 @@ void Replay::last_half(const TraceCall& call) {
   }
 }
 
+/// Lists are compared as sets: their order is not part of the interface.
 void Replay::get_list(const TraceCall& call) {
   Cluster& asked = cluster(call.id);
   if (call.result != 0 || !asked.started()) return;

@@ -1,5 +1,9 @@
 #pragma once
 /// Repeats the calls of a trace (g6/trace.hpp) on a device and compares the results with the recorded ones.
+///
+/// Steps: calls are read one by one and made on clusters of this process, without the C functions; results of blocks
+/// and neighbour lists are compared. The time counts the library only, without reading the trace. Differences are
+/// relative, without units. A truncated trace is replayed up to its end and reported as such.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -17,6 +21,7 @@ struct ReplayDifferences {
   double median = 0, p99 = 0, max = 0;
 };
 
+/// interactions: i-particles times nj, summed over the blocks.
 struct ReplayReport {
   std::int64_t calls = 0;
   std::int64_t j_particles = 0;  // sent

@@ -1,3 +1,4 @@
+// Writing and reading traces: see trace.hpp for the file.
 #include "g6/trace.hpp"
 
 #include <fmt/core.h>

@@ -1,6 +1,10 @@
 #pragma once
 /// A trace: a file with the calls of a client, their arguments and results, in the machine's byte order.
-/// PERGOLA_G6_TRACE names the file; `pergola g6 replay` reads it.
+///
+/// PERGOLA_G6_TRACE names the file; under mpirun each rank adds its number. `pergola g6-replay` reads it. The file has
+/// a head (a word and the byte order), then the calls; which members a call has depends on its kind (members() in
+/// trace.cpp, one definition for writing and reading). Lists have their length before them. Calls of several threads
+/// are written whole, one after the other.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -51,6 +55,7 @@ class TraceWriter {
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
+  /// For any thread. Failed writes are ignored: they must not disturb the client.
   void write(const TraceCall& call);
 
  private:

@@ -3,7 +3,8 @@
 ///
 /// A push counts charge where the particles are (push_cuda.cuh); deposit_particles does so after a load.
 /// ChargeAroundCuda exchanges the layers around a slab, and charge_to_density makes a density of the counts and checks
-/// that none is missing. All sums are in whole units, so the order of the particles does not matter.
+/// that none is missing. All sums are in fixed-point units, so the order of the particles does not matter. Units:
+/// 2^charge_bits units of charge per particle; densities as in PlasmaOptions; lengths in cells.
 #include <memory>
 #include <vector>
 
@@ -52,6 +53,7 @@ struct SpeciesCharge {
   unsigned long long sum;  // units on the grid; on one device zero between the kernels
 };
 
+/// What charge_to_density reads and writes. `sums` are cleared; the last block of the grid checks the totals.
 template <class Real>
 struct DensityTask {
   int cells[3] = {1, 1, 1};
@@ -116,6 +118,7 @@ __global__ void __launch_bounds__(sums_threads) charge_to_density(const __grid_c
   }
 }
 
+/// What measure_particles reads, and the sums that it adds to.
 template <class Real>
 struct MeasureTask {
   Groups<Real> all;

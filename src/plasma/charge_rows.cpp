@@ -1,3 +1,7 @@
+// Sums of the charge that tiles have counted: see charge_rows.hpp.
+//
+// Patches of neighbouring tiles overlap. For each row of grid points the constructor lists the patch rows on it, once;
+// a sum then reads these rows, in the same order for any number of threads.
 #include "plasma/charge_rows.hpp"
 
 #include <algorithm>
@@ -50,6 +54,7 @@ ChargeRows::ChargeRows(const TileGrid& grid, const TileSlab& slab, int points)
     }
 }
 
+/// A row of the box from all tiles along x; places beyond the ends wrap around.
 std::vector<std::int64_t> ChargeRows::add_row(std::int64_t row, const std::int64_t* patches) const {
   const physics::TileAxis& axis = grid_.axis[0];
   std::vector<std::int64_t> sum(static_cast<std::size_t>(axis.cells));

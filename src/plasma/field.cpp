@@ -1,3 +1,4 @@
+// The field of a plasma on the CPU, and the choice of the implementation by device: see field.hpp.
 #include "plasma/field.hpp"
 
 #include <cmath>

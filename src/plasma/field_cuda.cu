@@ -1,3 +1,9 @@
+// The field of a plasma on GPUs: see field.hpp for the equations and field_modes_cuda.cuh for the transforms.
+//
+// PlasmaFieldCuda: the whole box on each device; with ranks, every rank receives the density of all layers.
+// PlasmaFieldSlabsCuda: layers of a slab, (1) transformed within layers, (2) exchanged into columns, (3) transformed
+// across layers and solved, (4) exchanged back into layers, with those around the slab, (5) transformed to values. Both
+// give the same bits. Units as in field.hpp: cells, and densities relative to n₀.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -220,6 +226,7 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
   /// Values in a layer of grid points, with padding.
   std::int64_t layer_values() const { return 2 * task_.columns(); }
   /// Every rank sends its layers to all others.
+  /// Messages go between devices where MPI can do so, else through the host (DeviceMessages).
   void gather_density() {
     const auto layers = [&](int count) { return count * layer_values() * std::int64_t{sizeof(Real)}; };
     const std::int64_t own = layers(planes_.count());
@@ -387,6 +394,7 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
     return {data, cells_[0], planes ? cells_[1] : slab_.count, planes ? slab_.count : 1, 2 * std::int64_t{task_.nx},
             true};
   }
+  /// Transforms across the layers, block by block of columns, in place.
   void lines(Complex* columns, int direction) const {
     const cufftHandle plan = lines_.with_work(work());
     for (std::int64_t first = 0; first < task_.here; first += task_.layout.width) {

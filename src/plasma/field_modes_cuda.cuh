@@ -82,6 +82,7 @@ __global__ void __launch_bounds__(mode_threads) solve_modes(const __grid_constan
   }
 }
 
+/// Launches solve_modes for this rank's columns; does nothing if it has none. Does not wait.
 template <bool gradient, bool slab, class Real>
 void launch_modes(const ModeTask<Real>& task, Stream stream) {
   const std::int64_t modes = task.here * task.layers();
@@ -125,6 +126,7 @@ std::vector<double> column_energies(const ModeTask<Real>& of_field, const Device
 }
 
 /// Decyk 2007: S(k)² = exp(−k² a²) is a product over the axes.
+/// k², S(k)² and k of each axis, in this order, for all modes of the axis.
 template <class Real>
 class ModeTables {
  public:

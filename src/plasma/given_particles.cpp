@@ -1,3 +1,8 @@
+// Particles between host and tiles: see given_particles.hpp.
+//
+// One process: load_tiles and unload_tiles write all tiles in parallel. Several: load_slab and unload_slab send pieces
+// of 2¹⁶ particles, so that memory for messages does not grow with the number of particles. Errors in particles are
+// found on all ranks before the first message: no rank waits for one that has thrown.
 #include "plasma/given_particles.hpp"
 
 #include <fmt/core.h>
@@ -76,6 +81,7 @@ class HostParticles {
   }
 
  private:
+  /// Positions are in cells; the upper side is allowed and settles as 0.
   double checked_place(std::size_t i, int axis, double x) const {
     if (!(x >= 0 && x <= options_.cells[axis]))
       throw Error(ErrorKind::input,
@@ -150,18 +156,21 @@ void unload_tiles(const Device& device, const PlasmaOptions& options, const std:
   });
 }
 
+/// Any rank may have any particle, so all ranks are partners.
 std::vector<int> all_of(const Communicator& ranks) {
   std::vector<int> all(static_cast<std::size_t>(ranks.size()));
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
 
+/// Whether another round of messages is needed: ranks have different numbers of pieces. Collective.
 bool any_has_more(Communicator& ranks, bool more) {
   auto one = static_cast<std::int64_t>(more);
   ranks.all_reduce(&one, 1, Reduction::maximum);
   return one != 0;
 }
 
+/// Numbers the particles of all ranks one rank after the other. Collective.
 GivenRanges find_ranges(Communicator& ranks, std::int64_t own) {
   const auto size = static_cast<std::size_t>(ranks.size());
   GivenRanges found;
@@ -172,6 +181,7 @@ GivenRanges find_ranges(Communicator& ranks, std::int64_t own) {
   return found;
 }
 
+/// Adds received particles behind those of their tiles.
 template <class Real>
 void put_into_tiles(const Device& device, const PlasmaOptions& options, const TileSlab& slab,
                     const std::vector<Leaver<Real>>& arrived, std::vector<TileParticles<Real>>& tiles) {

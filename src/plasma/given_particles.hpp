@@ -20,9 +20,11 @@ namespace pergola::plasma {
 struct GivenRanges {
   std::vector<std::int64_t> first;
   std::int64_t total() const { return first.back(); }
+  /// The process that has given the particle with this number.
   int owner(std::int64_t number) const;
 };
 
+/// What a process keeps of a load, to give the particles back.
 struct GivenParticles {
   std::vector<std::uint64_t> id;  // of the particles that this process has given, ascending
   GivenRanges ranges;             // with several processes only

@@ -1,3 +1,4 @@
+// Fields of a plasma on the host: see host_field.hpp. Places are in cells, fields in the units of PlasmaOptions.
 #include "plasma/host_field.hpp"
 
 #include <algorithm>
@@ -9,6 +10,7 @@ namespace pergola {
 
 namespace {
 
+/// A grid point of a periodic axis.
 int wrapped(int point, int cells) {
   point %= cells;
   return point < 0 ? point + cells : point;
@@ -33,6 +35,7 @@ double field_at(const std::array<int, 3>& cells, const plasma::LayerWindow& wind
   return physics::interpolate<dimensions, points>(weight, value);
 }
 
+/// The same clouds, weights and pusher as in a step; only the precision is always double.
 template <int dimensions, int points>
 void kick_particles(const PlasmaOptions& options, const std::array<std::vector<double>, 3>& electric,
                     const plasma::LayerWindow& window, const physics::BorisFactors<double>& factors, std::int64_t begin,

@@ -1,5 +1,9 @@
 #pragma once
 /// Fields of a plasma on the host, for output: without padding, and gathered from the slabs of ranks.
+///
+/// Device fields have padded rows and each rank has its layers; files and pages need plain arrays, x fastest.
+/// gather_layers() gives every rank the box, gather_block() gives rank 0 a part of it. kick_on_host() brings velocities
+/// to the time of positions for output, without a change of the simulation's particles.
 #include <vector>
 
 #include "mesh/grid.hpp"

@@ -18,6 +18,7 @@ namespace pergola::cuda {
 
 inline constexpr int move_threads = 128;
 
+/// Copies one particle between arrays; columns that the case does not have are null.
 template <class Real>
 __device__ __forceinline__ void copy_particle(const ParticleArrays<Real>& from, std::int64_t source,
                                               const ParticleArrays<Real>& to, std::int64_t target) {
@@ -157,6 +158,7 @@ struct TakeArrivals {
   }
 };
 
+/// Order of calls in a step: clear(), push, exchange(), then take_in() until it returns false.
 template <class Real>
 class SlabLeaversCuda {
   using Counts = Outbox<Real>;

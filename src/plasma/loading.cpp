@@ -1,3 +1,9 @@
+// Initial particles of a plasma species: see loading.hpp.
+//
+// Steps for a particle: (1) place and velocity, at random or by a quiet start, from its number alone, (2) with a quiet
+// start velocities are normalised to mean 0 and variance 1, (3) the place follows the density profile, then the wave,
+// (4) drift, thermal velocity and the wave's velocity. Any rank can make any particle, so bits do not depend on ranks.
+// Lengths are in cells, velocities in cells ω_p.
 #include "plasma/loading.hpp"
 
 #include <algorithm>
@@ -25,6 +31,7 @@ constexpr std::array<double, 2> plastic{0.7548776662466927, 0.5698402909980532};
 
 double fraction(double x) { return x - std::floor(x); }
 
+/// The profile's density at x relative to its reference, periodic in the side of the box.
 double profile_value(const PlasmaProfile& profile, double side, double x) {
   const double away = x - profile.centre, d = away - side * std::round(away / side);
   switch (profile.kind) {
@@ -113,11 +120,13 @@ class CellPattern {
   std::array<std::int64_t, 3> lattice_{};
 };
 
+/// At least one: particles_per_cell, which holds where the profile is 1, times the profile's mean.
 std::int64_t count_per_cell(const PlasmaOptions& options, const PlasmaLoad& load) {
   const double wanted = static_cast<double>(load.particles_per_cell) * profile_mean(options, load.profile);
   return std::max<std::int64_t>(1, std::llround(wanted));
 }
 
+/// All that the place and velocity of particle i depend on.
 struct Loader {
   const PlasmaOptions& options;
   const PlasmaLoad& load;
@@ -182,6 +191,7 @@ struct Loader {
   }
 };
 
+/// Ids in order; coordinates that the case does not have stay empty.
 PlasmaParticles empty_particles(const PlasmaOptions& options, std::int64_t n, std::uint64_t first_id) {
   const auto size = static_cast<std::size_t>(n);
   PlasmaParticles p;

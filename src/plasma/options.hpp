@@ -1,4 +1,8 @@
 #pragma once
+/// The options of a plasma and the units of its computation.
+///
+/// All of src/plasma computes in these units: lengths in cells, times in 1/ω_p, charge and mass in e and m_e, densities
+/// in n₀. plasma/units.hpp converts to the units of files. PlasmaOptions are checked by make_particle_in_cell().
 #include <array>
 #include <cstdint>
 #include <string>
@@ -35,6 +39,7 @@ struct PlasmaOptions {
   bool background = true;                // a uniform charge that makes the box neutral
   std::vector<PlasmaSpecies> species;
 
+  /// The volume of the box, as a cell has volume 1.
   std::int64_t cell_count() const { return std::int64_t{cells[0]} * cells[1] * cells[2]; }
   bool magnetised() const { return magnetic_field.x != 0 || magnetic_field.y != 0 || magnetic_field.z != 0; }
 };

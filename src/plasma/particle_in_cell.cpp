@@ -1,3 +1,9 @@
+// The particle-in-cell system: see particle_in_cell.hpp for the step.
+//
+// Velocities are stored half a step behind positions. `behind_` is that distance in time: 0 after start(), then half of
+// the last step. A step of another length kicks by behind_ + step/2, so step lengths may change between calls. On one
+// GPU, steps of equal length are recorded once as a graph and replayed in batches; checks come after each batch.
+// Checkpoints hold stored velocities and `behind_`, so a resumed run has the same bits.
 #include "plasma/particle_in_cell.hpp"
 
 #include <fmt/core.h>
@@ -21,6 +27,7 @@ namespace {
 
 void refuse(const std::string& text) { throw Error(ErrorKind::input, "plasma: " + text); }
 
+/// Throws Error(input) that names what is wrong; the limits are those of the places in 32 bits and of the FFTs.
 void check_options(const PlasmaOptions& options) {
   if (options.dimensions != 2 && options.dimensions != 3)
     refuse(fmt::format("expected two or three dimensions, found {}", options.dimensions));
@@ -50,6 +57,7 @@ void check_options(const PlasmaOptions& options) {
 }
 
 /// A coordinate of every particle in a checkpoint.
+/// The names are part of the checkpoint's format.
 struct SavedColumn {
   const char* name;
   std::vector<double> PlasmaParticles::*values;
@@ -62,6 +70,7 @@ std::vector<SavedColumn> saved_columns(const PlasmaOptions& options) {
   return all;
 }
 
+/// A column of the checkpoint, one value per particle; the source keeps the values until they are written.
 template <class T>
 void put_per_particle(StateSource& to, const char* name, std::vector<T> values) {
   const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
@@ -165,6 +174,7 @@ class ParticleInCellOf final : public ParticleInCell {
     field_->solve();
     particles_->join();
   }
+  /// Density and field of the present positions, with stage clocks.
   void find_field() {
     clock_.begin("charge");
     particles_->charge_density(field_->density());
@@ -223,6 +233,8 @@ class ParticleInCellOf final : public ParticleInCell {
   std::int64_t from_steps_ = 0;
 };
 
+/// Takes particles of all species and computes their field. Throws Error(input) for columns of wrong length, and for a
+/// charged box without background. Collective.
 template <class Real>
 void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
   if (particles.size() != options_.species.size())
@@ -255,6 +267,7 @@ void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles)
   particles_->check();
 }
 
+/// All species one after the other, so that a checkpoint can be read by any number of ranks.
 template <class Real>
 void ParticleInCellOf<Real>::save(StateSource& to) const {
   if (!particles_) throw Error(ErrorKind::input, "plasma: save() before start()");
@@ -279,6 +292,7 @@ void ParticleInCellOf<Real>::save(StateSource& to) const {
   for (const SavedColumn& column : columns) put_per_particle(to, column.name, std::move(all.*column.values));
 }
 
+/// Each rank reads an equal range of all particles, whatever ranges wrote them, and gives that range from then on.
 template <class Real>
 void ParticleInCellOf<Real>::restore(StateInput& from) {
   const auto counts = from.get<std::int64_t>("plasma.counts", std::ssize(options_.species));
@@ -308,6 +322,7 @@ void ParticleInCellOf<Real>::restore(StateInput& from) {
   load(particles);
 }
 
+/// Places are fixed-point numbers in either precision, so a mixed precision would gain nothing here.
 void refuse_mixed(Precision precision) {
   if (precision == Precision::mixed) refuse("precision is single or double, mixed is not offered");
 }

@@ -1,4 +1,5 @@
 #pragma once
+/// Macro-particles on the host, as plain columns: for input, output and checkpoints. Steps work on tiles (tiles.hpp).
 #include <cstdint>
 #include <vector>
 

@@ -1,10 +1,11 @@
 #pragma once
 /// CUDA only: the push, one pass over the particles.
 ///
-/// A block takes a part of a group. It copies the tile's field to shared memory, gathers from there, pushes the
-/// particles in place and counts their charge at the new places in shared memory. A particle that leaves the tile goes
-/// to the inbox of its new group, or to the outbox if another rank has its tile. Charge is counted in whole units, so
-/// the order of the particles does not matter.
+/// A block takes a part of a group. (1) It copies the tile's field to shared memory, (2) gathers from there, (3) pushes
+/// the particles in place and (4) counts their charge at the new places in shared memory. A particle that leaves the
+/// tile goes to the inbox of its new group, or to the outbox if another rank has its tile. Charge is counted in
+/// fixed-point units, so the order of the particles does not matter. Units: places in grains (2^−place_bits of a cell)
+/// from the corner of the tile, velocities in cells ω_p.
 #include <type_traits>
 
 #include "plasma/tiles_cuda.cuh"
@@ -19,6 +20,7 @@ struct PushKind {
   static constexpr bool magnetised = magnetised_;
 };
 
+/// The arguments of a push of one species.
 template <class Real>
 struct PushTask {
   Groups<Real> all;
@@ -98,6 +100,7 @@ class TilePush {
     begin_ = task.all.begin[group_];
   }
 
+  /// The work of one block: pieces of at most most_counted particles, with the charge written out after each.
   __device__ __forceinline__ void run() {
     const int count = static_cast<int>(task_.all.count[group_]), part = static_cast<int>(blockIdx.x) % task_.parts;
     const int size = ((count + task_.parts - 1) / task_.parts + 31) / 32 * 32;
@@ -150,6 +153,7 @@ class TilePush {
     }
   }
 
+  /// Copies the field around the tile into shared memory.
   __device__ __forceinline__ void load_field() {
     const auto& field = task_.field;
     const int cells[3] = {field.of[0].nx, field.of[0].ny, field.of[0].nz};
@@ -237,6 +241,7 @@ class TilePush {
     deposit(s.place);
     return true;
   }
+  /// A displacement as a whole number of grains, to the nearest.
   __device__ static std::int32_t grains(float moved) { return __float2int_rn(moved); }
   __device__ static std::int64_t grains(double moved) { return __double2ll_rn(moved); }
 
@@ -347,6 +352,7 @@ class TilePush {
     return one;
   }
 
+  /// Notes the first particle that is not a number; check() throws later with its id.
   __device__ void report(std::int64_t slot, const State& state) {
     StreamStatus& status = *task_.all.status;
     if (atomicCAS(&status.bad_group, 0u, static_cast<unsigned>(group_) + 1) != 0) return;
@@ -409,6 +415,7 @@ class TilePush {
     return true;
   }
 
+  /// No room: the particle stays in its slot, marked, with its new tile beside it.
   __device__ __forceinline__ void keep_away(Leaver& one, std::int64_t slot) {
     const auto& all = task_.all;
     const int tile = all.box.number(one.tile);
@@ -420,6 +427,7 @@ class TilePush {
     all.status->crowded = 1;
   }
 
+  /// Adds the block's sums to those of the grid, with one atomic addition per touched point.
   __device__ __forceinline__ void write_charge() {
     if constexpr (counts_in_shared) {
       const auto& to = charge();

@@ -1,3 +1,4 @@
+// Leavers between the slabs of ranks: see slab_leavers.hpp. One sum over ranks finds how far the messages must go.
 #include "plasma/slab_leavers.hpp"
 
 #include <algorithm>

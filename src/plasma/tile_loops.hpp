@@ -13,6 +13,7 @@
 namespace pergola::plasma {
 
 /// One push of the particles of a tile.
+/// `drift` is the time of the push times grains per cell.
 template <class Real>
 struct PushTask {
   const TileGrid* grid = nullptr;
@@ -42,6 +43,7 @@ struct TileSums {
   std::array<std::int64_t, 3> component{};
 };
 
+/// The functions take pointers to plain memory and never allocate, except for the lists in PushRest.
 template <class Real>
 struct TileLoops {
   using Particles = TileParticles<Real>;
@@ -61,6 +63,7 @@ struct TileLoops {
                  double components_per_quantum, TileSums& sums);
 };
 
+/// For the best instruction set of this processor.
 template <class Real>
 TileLoops<Real> choose_tile_loops(const PlasmaOptions& options);
 

@@ -69,6 +69,8 @@ HWY_INLINE Whole<double> moved(Whole<double> place, Pack<double> grains, Whole<d
   return now;
 }
 
+/// The push of all particles of a tile, in stages over vectors_together vectors: (1) records of their cells, (2) new
+/// velocities and places, (3) charge of those that stay, (4) the leavers, one by one. The last vector may be part full.
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t* charge,
           PushRest<Real>& rest) {
@@ -118,6 +120,7 @@ void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std:
   }
 }
 
+/// Charge of all particles at their present places, without a push.
 template <int dimensions, int points, class Real>
 void deposit(const TileParticles<Real>& particles, std::int64_t* charge) {
   constexpr int size = Pack<Real>::size;
@@ -159,6 +162,7 @@ HWY_INLINE void each_velocity(const PushTask<Real>& task, const TileParticles<Re
   }
 }
 
+/// The largest v² and |v| of the tile: they set the scale of the sums.
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 void find_bounds(const PushTask<Real>& task, const TileParticles<Real>& particles, TileBounds& bounds) {
   TileBounds most = bounds;
@@ -171,6 +175,7 @@ void find_bounds(const PushTask<Real>& task, const TileParticles<Real>& particle
   bounds = most;
 }
 
+/// Sums in whole quanta: exact, so the order of particles and tiles does not matter.
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, double squares_per_quantum,
             double components_per_quantum, TileSums& sums) {
@@ -184,6 +189,7 @@ void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, do
   sums = sum;
 }
 
+/// The table for one kind of plasma; the functions below choose the kind from the options.
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 TileLoops<Real> loops() {
   return {Patch<dimensions, points>::size,

@@ -1,3 +1,4 @@
+// The loops of tile_loops.inl in double precision, compiled once per instruction set and chosen at run time.
 #include "device/simd_targets.hpp"
 #include "plasma/tile_loops.hpp"
 

@@ -17,6 +17,7 @@
 
 namespace pergola::cuda {
 
+/// The tiles of the whole box, and which of them are on this device.
 inline TileBox make_tile_box(const PlasmaOptions& options, const plasma::TileSlab& slab) {
   static_assert(TileWidth<2>::y == plasma::tile_width<2> && TileWidth<3>::z == plasma::tile_width<3>);
   const plasma::TileGrid grid(options);
@@ -50,6 +51,9 @@ __global__ void copy_groups(const T* from, const std::int64_t* old_begin, const 
   for (std::uint32_t k = threadIdx.x; k < count[blockIdx.x]; k += blockDim.x) to[target + k] = from[source + k];
 }
 
+/// All groups of all species in shared arrays, with gaps for growth. Any call that lays memory out anew raises
+/// version(): pointers from groups() and recorded graphs are void then. load(), unload() and grow() wait for the
+/// device.
 template <class Real>
 class TileMemory {
   using Number = Place<Real>;
@@ -127,6 +131,7 @@ class TileMemory {
   static constexpr std::int64_t part_size = 2400;
 
   /// Arrays for particles on the device.
+  /// Columns that the case does not have stay empty.
   struct Store {
     std::array<Buffer<Number>, 3> place;
     std::array<Buffer<Real>, 3> velocity;
@@ -153,6 +158,7 @@ class TileMemory {
   std::size_t first_group(int species) const {
     return static_cast<std::size_t>(species) * static_cast<std::size_t>(box_.here);
   }
+  /// The host's copy of the counts is stale after a push; this reads them again.
   void read_counts() {
     const auto counts = count_.to_host();
     count_host_.assign(counts.begin(), counts.end());
@@ -191,6 +197,7 @@ class TileMemory {
     ++version_;
   }
 
+  /// Inboxes are empty between steps, so nothing is copied.
   void make_inbox(int size) {
     if (size == inbox_size_) return;
     inbox_size_ = size;
@@ -202,6 +209,7 @@ class TileMemory {
     hole_ = Buffer<std::uint32_t>(device_, places);
   }
 
+  /// The number of arrivals each group can take in the next step: free slots, at most an inbox.
   void set_room() {
     const auto counts = count_.to_host();
     std::vector<std::uint32_t> room;

@@ -83,6 +83,7 @@ HWY_INLINE void store_quads(const WholeVector* share, std::int32_t* to) {
   for (int j = 0; j < 4; ++j) hn::Store(quad[j], WholeTag(), to + j * Pack<float>::size);
 }
 
+/// Adds four neighbouring sums at once.
 HWY_INLINE void add_quad(const std::int32_t* quad, std::int32_t* to) {
   __m128i* const at = reinterpret_cast<__m128i*>(to);
   const __m128i more = _mm_load_si128(reinterpret_cast<const __m128i*>(quad));
@@ -144,6 +145,7 @@ HWY_INLINE Whole<double> to_whole(Pack<double> number) {
 }
 
 /// The clouds of a vector of particles of a tile.
+/// `weight` are those of the grid points along each axis; a cloud is their product.
 template <int dimensions, int points, class Real>
 struct Clouds {
   using Number = Pack<Real>;
@@ -161,6 +163,7 @@ struct Clouds {
     cell[axis] = hn::BitCast(tag, hn::ShiftRight<Counts::place_bits>(hn::BitCast(plain, shifted)));
     return shifted;
   }
+  /// Cells and weights of all axes from places in grains.
   HWY_INLINE void find(const Whole<Real>* place) {
     for (int a = 0; a < dimensions; ++a) {
       const auto shifted = find_cell(a, place[a]);
@@ -223,6 +226,7 @@ HWY_INLINE int vectors_from(std::int64_t begin, std::int64_t count) {
 }
 
 /// The field of a tile for the loops.
+/// With records, the values at a cell's points lie together: one load per particle replaces a gather per point.
 template <int dimensions, int points, class Real>
 struct TileField {
   using Area = Patch<dimensions, points>;
@@ -236,6 +240,7 @@ struct TileField {
   alignas(64) Real value[records ? cells * record : 1];
   const Real* patch;
 
+  /// Copies the patch into records, once per tile and push.
   explicit TileField(const Real* from) : patch(from) {
     if constexpr (records) {
       for (int cell = 0; cell < cells; ++cell) {
@@ -277,6 +282,8 @@ struct TileField {
 
 /// The charge of a tile while it is counted: in records of cells in 32 bits, for some vectors of particles at a time,
 /// or at once in the patch.
+/// Records hold 32-bit sums, which overflow after some thousand particles: flush() adds them to the 64-bit patch in
+/// time.
 template <int dimensions, int points, class Real>
 class TileCharge {
   using Area = Patch<dimensions, points>;
@@ -318,6 +325,7 @@ class TileCharge {
           for (int p = 0; p < size; ++p) patch_[first[k] + cloud_offset<dimensions, points>(p)] += shares[p][k];
     }
   }
+  /// One particle after the other, because several may have the same cell.
   HWY_INLINE void add_staged(int vectors) {
     if constexpr (records) {
       for (int vector = 0; vector < vectors; ++vector) {
@@ -333,6 +341,7 @@ class TileCharge {
   }
 
  private:
+  /// Flushes if a record might overflow with the next particles. Also clears the record of masked particles.
   HWY_NOINLINE void make_room() {
     std::int32_t most = 0;
     for (int i = 0; i < cells * size; ++i) most = record_[i] > most ? record_[i] : most;

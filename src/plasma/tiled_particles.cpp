@@ -1,3 +1,4 @@
+// TiledParticles on the CPU, and the choice of the implementation by device: see tiled_particles.hpp.
 #include "plasma/tiled_particles.hpp"
 
 #include <fmt/core.h>
@@ -36,6 +37,7 @@ template <class Real>
 class TiledParticlesCpu final : public TiledParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
 
+  /// The particles of one species and what the last push left over, per tile.
   struct Species {
     std::vector<TileParticles<Real>> tiles;
     std::vector<PushRest<Real>> rest;  // per tile
@@ -98,6 +100,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     parallel_for(device_.threads(), slab_.tiles, [&](std::int64_t tile) { body(static_cast<int>(tile)); });
   }
   /// The field around a tile.
+  /// One patch per component, with the grid points around the tile.
   std::vector<Real> fetch(const ElectricField<Real>& field, int tile) const {
     std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
     for (int a = 0; a < options_.dimensions; ++a) {
@@ -134,6 +137,8 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   std::string failure_;
 };
 
+/// Positions that have been loaded but not pushed are counted first. A sum that is not that of the particles is noted
+/// for check().
 template <class Real>
 void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
   std::vector<double> factor;
@@ -172,6 +177,8 @@ void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
                              options_.species[s].name, units[s], species_[s].given.total, Counts::charge_bits);
 }
 
+/// Tiles in parallel, all species of a tile together, as they share its field. Then leavers between ranks, then between
+/// tiles.
 template <class Real>
 void TiledParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushTimes& times) {
   std::vector<PushTask<Real>> tasks;
@@ -227,6 +234,7 @@ void TiledParticlesCpu<Real>::hand_over(Species& species, const std::vector<Leav
       [&](int tile) { take_in(species, tile, arrivals.data() + begin[tile], arrivals.data() + begin[tile + 1]); });
 }
 
+/// Arrivals fill holes first, then the end of the tile. Their charge is counted here, at their new places.
 template <class Real>
 void TiledParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<Real>* const* begin,
                                       const Leaver<Real>* const* end) {
@@ -249,6 +257,7 @@ void TiledParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<R
   particles.set_count(count);
 }
 
+/// Keeps the first lost particle only: check() names it.
 template <class Real>
 void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
   for (const auto& rest : species.rest) {
@@ -258,6 +267,7 @@ void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
   }
 }
 
+/// Two passes: the first finds the scale of the fixed-point sums, the second adds up.
 template <class Real>
 std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
   const auto tiles = static_cast<std::size_t>(slab_.tiles);
@@ -332,6 +342,7 @@ std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
   return bytes + (around_ ? around_->bytes() : 0);
 }
 
+/// What a uniform density takes, as reserve() would lay it out.
 template <class Real>
 std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part) {
   const plasma::TileGrid grid(options);

@@ -1,7 +1,11 @@
 #pragma once
-/// CUDA only: TiledParticles on a GPU. The kernels are in push_cuda.cuh, charge_cuda.cuh and leavers_cuda.cuh; the
-/// memory of the particles in tile_memory_cuda.cuh. Two sources instantiate it, one per precision, for the time of a
-/// compilation.
+/// CUDA only: TiledParticles on a GPU.
+///
+/// A step: (1) push_species() moves the particles of each species and counts charge (push_cuda.cuh), (2) leavers go to
+/// other ranks (leavers_cuda.cuh), (3) groups take in arrivals, on a side stream beside the field's solution if there
+/// is one rank, (4) charge_density() turns counts into a density (charge_cuda.cuh). check() reads what the kernels
+/// found, and grows the memory (tile_memory_cuda.cuh) if a group was nearly full. Two sources instantiate it, one per
+/// precision, for the time of a compilation.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -51,6 +55,7 @@ struct ShapeOfKind {
   using type = PushShape<128, !single ? 1 : volume ? 2 : 4, volume && Kind::points == 3 ? 4 : 8>;
 };
 
+/// All calls begin with join(): work on the side stream must be done before groups are read.
 template <class Real>
 class TiledParticlesCuda final : public TiledParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
@@ -171,6 +176,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   std::int64_t layer_cells() const { return slab_.rows_in_layer() * options_.cells[0]; }
   /// Cells of one species, with the layers around.
   std::int64_t species_cells() const { return slab_.window.count * layer_cells(); }
+  /// The counts of a species, from the first layer in memory on.
   SlabSums charge_of(int s) {
     SlabSums sums{{{options_.cells[0], options_.cells[1], options_.cells[2]}, charge_.data() + s * species_cells()},
                   {}};
@@ -184,6 +190,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return all;
   }
 
+  /// The field as kernels see it: whole, or from the first layer around the slab on.
   GridField<Real> grid_field(const ElectricField<Real>& field) const {
     const bool whole = !ranks_ || plasma::has_whole_field(options_);
     GridField<Real> on_grid{{}, whole ? 0 : slab_.window.first, whole ? slab_.window.cells : slab_.window.count};
@@ -228,6 +235,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     background_.from_host(&background);
   }
 
+  /// After a load, when no push has counted the charge.
   void count_charge() {
     charge_.zero();
     const auto groups = memory_.groups();
@@ -301,6 +309,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return result;
   }
 
+  /// One block per tile; does nothing if this rank has none.
   template <bool scaled>
   void launch_measure(const MeasureTask<Real>& task) const {
     if (task.all.groups == 0) return;

@@ -1,3 +1,4 @@
+// TiledParticles on a GPU in single precision.
 #include "plasma/tiled_particles_cuda.cuh"
 
 namespace pergola {

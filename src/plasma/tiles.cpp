@@ -1,3 +1,4 @@
+// Slabs of tiles: see tiles.hpp. Ranks get whole rows (planes in 3D) of tiles; the last rank with tiles may have fewer.
 #include "plasma/tiles.hpp"
 
 namespace pergola::plasma {

@@ -31,6 +31,7 @@ struct TileGrid {
     for (int a = 0; a < 3; ++a) axis[a] = {options.cells[a], a < dimensions ? width : 1};
   }
   int count() const { return axis[0].tiles() * axis[1].tiles() * axis[2].tiles(); }
+  /// The number of a tile from its place along the axes; tile() is the inverse.
   int number(const std::array<int, 3>& tile) const {
     return (tile[2] * axis[1].tiles() + tile[1]) * axis[0].tiles() + tile[0];
   }
@@ -82,6 +83,7 @@ class TileParticles {
     return room *
            static_cast<std::int64_t>(dimensions * sizeof(Place) + velocities * sizeof(Real) + sizeof(std::uint32_t));
   }
+  /// An eighth more than needed, so that a tile seldom grows.
   static std::int64_t room_for(std::int64_t count) { return (count + count / 8 + 2 * group - 1) / group * group; }
 
   /// Makes room for `count` particles and keeps the present ones.
@@ -106,6 +108,7 @@ class TileParticles {
   void clear() { count_ = 0; }
   void set_count(std::int64_t count) { count_ = count; }
 
+  /// put() and move() copy whole particles; columns that the case does not have are null and skipped.
   void put(std::int64_t at, const Leaver<Real>& particle) {
     for (int a = 0; a < 3; ++a) {
       if (place_[a]) place_[a][at] = particle.place[a];
@@ -160,6 +163,7 @@ struct TileSlab {
   std::vector<int> owner;      // rank of each row of tiles; empty: there is one rank
   std::vector<int> workers;    // ranks that have tiles, ascending
 
+  /// With several ranks only.
   int rank_of(int tile) const { return owner[static_cast<std::size_t>(tile / tiles_in_row)]; }
   /// Rows of grid points along x in a layer.
   std::int64_t rows_in_layer() const { return axis == 2 ? cells[1] : 1; }

@@ -1,6 +1,11 @@
 #pragma once
 /// CUDA only: a plasma's particles, charge and field on the device as kernels see them, and gather and deposit on the
 /// grid.
+///
+/// All structures are plain and passed to kernels by value; they own no memory. Places are in grains from the corner of
+/// a tile, charge in fixed-point units (physics/plasma_push.hpp). Additions to charge are atomic and exact, so their
+/// order does not matter. gather_from_grid and deposit_on_grid are for single particles: the push uses shared memory
+/// instead.
 #include <climits>
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// Units of a plasma's files: see units.hpp. SI values are those of CODATA constants in base/units.hpp.
 #include "plasma/units.hpp"
 
 #include <fmt/core.h>
@@ -8,6 +9,7 @@ namespace pergola {
 
 namespace {
 
+/// The density of electrons, per m³, with this plasma frequency.
 double density_of(double omega_p_per_s) {
   return omega_p_per_s * omega_p_per_s * vacuum_permittivity_f_per_m * electron_mass_kg /
          (elementary_charge_c * elementary_charge_c);

@@ -1,4 +1,9 @@
 #pragma once
+/// Units of plasmas: from the units of computation to those of files and to SI, with their names.
+///
+/// PlasmaUnits is made once from the configuration. Each quantity has a Factor: multiply a computed number by `file`
+/// for the file, and that by `si` for SI. Names are ASCII, as files and logs need them; pictures draw them with
+/// symbols. In two dimensions energies and momenta are per length along z.
 #include <array>
 #include <string>
 #include <string_view>

@@ -1,4 +1,7 @@
 // The analyses of `pergola analyze` on particles that Python holds.
+//
+// The package passes moments (particles, time, box, units) and options by name; analyze() returns plain dicts and
+// arrays, which the package wraps. Particles are not copied until an analysis asks for its snapshot.
 #include <fmt/core.h>
 
 #include <map>
@@ -26,6 +29,7 @@ const AnalysisEntry& entry_named(const std::string& name) {
   throw Error(ErrorKind::input, fmt::format("analyze: expected an analysis of particles, found {}", name));
 }
 
+/// Checks each option against its key. Throws Error(input) that says what the key expects.
 AnalysisOptions options_for(const AnalysisEntry& entry, const Options& given) {
   AnalysisOptions options;
   for (const auto& key : entry.keys) {
@@ -38,6 +42,7 @@ AnalysisOptions options_for(const AnalysisEntry& entry, const Options& given) {
   return options;
 }
 
+/// Moments in the place of files: an analysis asks for snapshot k and gets a copy of the particles of moment k.
 AnalysisFiles files_of(const std::vector<Moment>& moments) {
   AnalysisFiles files;
   for (std::size_t k = 0; k < moments.size(); ++k) files.names.push_back(fmt::format("particles {}", k));
@@ -57,12 +62,14 @@ AnalysisFiles files_of(const std::vector<Moment>& moments) {
   return files;
 }
 
+/// A column as a NumPy array, or as a list of words.
 py::object values_of(const TableColumn& column) {
   if (const auto* words = std::get_if<std::vector<std::string>>(&column.values)) return py::cast(*words);
   const auto& numbers = std::get<std::vector<double>>(column.values);
   return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
+/// A figure as plain data; pergola.plot.figure() draws it with matplotlib.
 py::dict to_dict(const Figure& figure) {
   using namespace py::literals;
   py::list lines;
@@ -95,6 +102,7 @@ py::tuple analyze(const std::string& name, const std::vector<Moment>& moments, c
 
 }  // namespace
 
+/// Moment is for the package only: users pass Particles, snapshots or simulations.
 void bind_analysis(py::module_& module) {
   py::class_<Moment>(module, "Moment")
       .def(py::init([](std::shared_ptr<Particles> particles, double time, double box_side, const py::object& units) {

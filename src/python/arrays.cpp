@@ -9,6 +9,7 @@ namespace pergola::python {
 namespace {
 
 /// DLPack 0.8 (github.com/dmlc/dlpack, dlpack.h): what a capsule named "dltensor" holds.
+/// The layout is fixed by DLPack: members must keep their order and sizes.
 struct DLTensor {
   void* data;
   struct {
@@ -39,6 +40,7 @@ struct DeviceArray {
   py::object base;
 };
 
+/// DLPack's type codes: 0 signed, 1 unsigned, 2 floating-point.
 std::uint8_t dl_code(const py::dtype& type) { return type.kind() == 'f' ? 2 : type.kind() == 'u' ? 1 : 0; }
 
 /// Lives until the importing library releases the tensor.
@@ -48,6 +50,8 @@ struct Exported {
   py::object base;
 };
 
+/// Waits for the device, so that the importing library may read at once. The capsule owns the tensor until it is
+/// imported; after that the importing library releases it.
 py::capsule to_dlpack(const DeviceArray& array) {
   array.device.synchronize();
   auto exported = std::make_unique<Exported>();
@@ -72,6 +76,7 @@ py::capsule to_dlpack(const DeviceArray& array) {
   });
 }
 
+/// Version 3 of the CUDA array interface; `data` is the address and whether the array is read-only.
 py::dict cuda_interface(const DeviceArray& array) {
   if (!array.device.is_cuda()) throw py::attribute_error("__cuda_array_interface__: this memory is on the CPU");
   array.device.synchronize();  // no stream is named: nothing is pending
@@ -82,6 +87,7 @@ py::dict cuda_interface(const DeviceArray& array) {
 }
 
 /// A copy on the host.
+/// Waits for the device.
 py::array to_host(const DeviceArray& array) {
   py::array copy(array.type, std::vector<py::ssize_t>{array.count});
   const auto bytes = static_cast<std::size_t>(array.count * array.type.itemsize());
@@ -99,6 +105,7 @@ py::object array_view(const Device& device, const void* data, std::int64_t count
   return view;
 }
 
+/// The names with underscores are protocols of NumPy-like libraries, which call them.
 void bind_arrays(py::module_& module) {
   py::class_<DeviceArray>(module, "DeviceArray",
                           "One value per particle where the particles live, for CuPy, PyTorch and others.")

@@ -1,6 +1,12 @@
 #pragma once
-/// What the sources of the Python module share: pybind11, the public interface (pergola.hpp), and arrays that look at
-/// memory of the library.
+/// What the sources of the Python module share: pybind11, the public interface (pergola.hpp), and arrays over memory of
+/// the library.
+///
+/// Each source has one bind_… function, which module.cpp calls when Python imports pergola._core. The package in
+/// python/pergola is on top of that module and is what users see; _core is no interface for them. Long calls run
+/// without the interpreter's lock (gil_scoped_release): inside them no Python object may be touched. Errors of the
+/// library become pergola.Error with a kind. Numbers are doubles in the units of the simulation; borrowed arrays
+/// have its precision.
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -20,6 +26,7 @@ namespace pergola::python {
 
 namespace py = pybind11;
 
+/// In this order: later ones use types of the earlier ones.
 void bind_particles(py::module_& module);
 void bind_arrays(py::module_& module);
 void bind_simulation(py::module_& module);

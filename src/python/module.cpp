@@ -1,4 +1,7 @@
-// The module: errors, managed runs, saved states, and what this build has.
+// The module _core: errors, managed runs, saved states, and what this build has.
+//
+// run() is `pergola run` as a function: the same files in a directory, and run.json as its result. It checks for Ctrl-C
+// some 20 times a second, ends with a checkpoint, and then raises KeyboardInterrupt.
 #include <chrono>
 
 #include "base/version.hpp"
@@ -8,6 +11,7 @@ namespace pergola::python {
 
 namespace {
 
+/// The word for pergola.Error.kind.
 const char* kind_word(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::numerics:
@@ -25,6 +29,7 @@ const char* kind_word(ErrorKind kind) {
 }
 
 /// Returns run.json as text. `progress` is called a few times a second with time, end and seconds left.
+/// The run has one process, also under mpirun.
 std::string run(const RunConfig& config, const std::string& directory, bool resume, bool overwrite,
                 const py::object& progress) {
   RunOptions options;
@@ -58,6 +63,7 @@ std::string run(const RunConfig& config, const std::string& directory, bool resu
   return summary.json;
 }
 
+/// The newest whole state in a directory. Damaged ones are skipped; an error lists them if none is whole.
 std::shared_ptr<Checkpoint> load(const std::string& directory) {
   const py::gil_scoped_release free;
   std::string warnings;
@@ -90,6 +96,7 @@ void bind_errors(py::module_& module) {
   });
 }
 
+/// Functions on whole runs, and lists of what this build can do.
 void bind_runs(py::module_& module) {
   py::class_<Checkpoint, std::shared_ptr<Checkpoint>>(module, "Checkpoint")
       .def_readonly("description", &Checkpoint::description);

@@ -1,4 +1,8 @@
 // Particles on the host, snapshots, models and forces.
+//
+// Arrays of Python are checked for shape and copied into columns; the columns are then seen from Python without copies.
+// Particles validate themselves (finite numbers, ids that differ) unless check=False. forces() is one evaluation on a
+// device, with G = 1 unless the configuration states units.
 #include <cstring>
 
 #include "python/core.hpp"
@@ -9,12 +13,14 @@ namespace {
 
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
+/// The error for an array of a wrong shape, with the shape that was found.
 Error shape_error(const std::string& what, const std::string& expected, const py::array& found) {
   std::string shape = py::str(found.attr("shape")).cast<std::string>();
   return Error(ErrorKind::input, what + ": expected an array of " + expected + ", found one of shape " + shape);
 }
 
 /// Takes the columns of an array with one row of three per particle.
+/// Throws Error(input) with the name of the argument and the expected shape.
 void take_vectors(const char* name, const Numbers& rows, std::int64_t n, std::vector<double>& x, std::vector<double>& y,
                   std::vector<double>& z) {
   if (rows.ndim() != 2 || rows.shape(1) != 3 || rows.shape(0) != n)
@@ -26,6 +32,7 @@ void take_vectors(const char* name, const Numbers& rows, std::int64_t n, std::ve
   }
 }
 
+/// Copies one value per particle.
 template <class T, class Array>
 void take_values(const char* name, const Array& from, std::vector<T>& to) {
   if (from.ndim() != 1 || from.size() != static_cast<py::ssize_t>(to.size()))
@@ -33,6 +40,7 @@ void take_values(const char* name, const Array& from, std::vector<T>& to) {
   if (!to.empty()) std::memcpy(to.data(), from.data(), to.size() * sizeof(T));
 }
 
+/// Optional columns that are missing keep the defaults of Particles. A mass may be one number for all.
 std::shared_ptr<Particles> make_particles(
     const Numbers& position, const std::optional<Numbers>& velocity, const std::optional<Numbers>& mass,
     const std::optional<py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>>& id,
@@ -71,6 +79,7 @@ auto member(std::vector<T> Particles::*which) {
   };
 }
 
+/// A snapshot's header as plain values; without "units" if the file states none.
 py::dict header_dict(const SnapshotHeader& header) {
   using namespace py::literals;
   py::dict made("time"_a = header.time, "redshift"_a = header.redshift, "box_size"_a = header.box_size,
@@ -79,6 +88,7 @@ py::dict header_dict(const SnapshotHeader& header) {
   return made;
 }
 
+/// Particles and header. The file is read without the interpreter's lock.
 py::tuple read(const std::string& path) {
   Snapshot snapshot;
   {
@@ -88,6 +98,7 @@ py::tuple read(const std::string& path) {
   return py::make_tuple(std::make_shared<Particles>(std::move(snapshot.particles)), header_dict(snapshot.header));
 }
 
+/// The format follows from the ending of the name. The file appears whole or not at all.
 void write(const std::string& path, const Particles& particles, double time, double box_size) {
   const py::gil_scoped_release free;
   SnapshotHeader header;
@@ -98,6 +109,7 @@ void write(const std::string& path, const Particles& particles, double time, dou
   write_snapshot(path, {header, particles}, options);
 }
 
+/// What pergola.models shows of a model: options by name, with default and help.
 py::dict model_dict(const ModelInfo& model) {
   using namespace py::literals;
   py::dict options;
@@ -107,6 +119,7 @@ py::dict model_dict(const ModelInfo& model) {
                   "options"_a = options);
 }
 
+/// The particles that a run with this configuration would start from. Always made on the CPU: the same on any machine.
 std::shared_ptr<Particles> model(const RunConfig& config) {
   const py::gil_scoped_release free;
   const Device device = Device::open("cpu", config.run.threads);
@@ -148,6 +161,7 @@ py::dict units_dict(const FileUnits& units) {
                   "velocity_cm_per_s"_a = units.velocity_cm_per_s);
 }
 
+/// Columns are views that can be written to; position and velocity are copies, because columns are stored apart.
 void bind_particles(py::module_& module) {
   py::class_<Particles, std::shared_ptr<Particles>>(module, "Particles",
                                                     "Particles on the host; see pergola.Particles.")

@@ -1,5 +1,10 @@
 // A simulation that Python drives: steps without the interpreter's lock, borrowed arrays between steps, and forces that
 // are Python functions.
+//
+// Driver is the class behind pergola.Simulation. One call at a time: a second thread gets an error. Arrays may be
+// borrowed between steps only; an array that is kept longer than the block keeps the old memory, and the simulation
+// continues with a copy. An error in the middle of a step leaves the particles between two times: the simulation then
+// refuses to go on. Times and lengths are in the units of the configuration.
 #include <chrono>
 
 #include "python/core.hpp"
@@ -20,6 +25,7 @@ struct Lending {
 };
 
 /// The base of arrays: keeps `kept` alive, and clears kept->held when the last array is gone.
+/// NumPy and DLPack keep the base as long as any array exists, so its destructor is the sign that none does.
 template <class Kept>
 py::capsule base_of_arrays(const std::shared_ptr<Kept>& kept) {
   return py::capsule(new std::shared_ptr<Kept>(kept), [](void* pointer) {
@@ -29,6 +35,7 @@ py::capsule base_of_arrays(const std::shared_ptr<Kept>& kept) {
   });
 }
 
+/// A simulation with the rules for calls from Python: who may call when, and what an error leaves behind.
 class Driver {
  public:
   explicit Driver(std::shared_ptr<GravitySystem> simulation) : simulation_(std::move(simulation)) {}
@@ -72,11 +79,13 @@ class Driver {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     return !reached;
   }
+  /// One step, or one block of block steps. Throws Error(input) at the end of the configured time.
   void step() {
     if (!step_before(simulation_->config().run.end_time))
       throw Error(ErrorKind::input, "step: expected a step before run.end_time, found none");
   }
 
+  /// Replaces all particles at the present time; forces are computed anew.
   void set_particles(const Particles& particles) {
     drive([&] {
       simulation_->set_particles(particles);
@@ -89,12 +98,14 @@ class Driver {
   /// Ends the borrowing; `changed`: forces are computed anew. True: an array was kept, and now has the old memory.
   bool take_back(bool changed);
 
+  /// A copy in the order of the input, from any device.
   std::shared_ptr<Particles> particles() const {
     check_idle();
     const py::gil_scoped_release free;
     return std::make_shared<Particles>(simulation_->particles());
   }
 
+  /// At the present time; user forces have no potential and are not counted.
   py::dict energies() const {
     check_idle();
     Energies found;
@@ -108,6 +119,7 @@ class Driver {
                     "momentum"_a = triple(found.momentum), "angular_momentum"_a = triple(found.angular_momentum));
   }
 
+  /// Writes a checkpoint; `description` is text for load(). Returns the name of the file.
   std::string save(const std::string& directory, const std::string& description) const {
     check_idle();
     const py::gil_scoped_release free;
@@ -115,6 +127,7 @@ class Driver {
   }
 
  private:
+  /// Throws Error(input) inside another call, and after an error in the middle of a step.
   void check_idle() const {
     if (busy_)
       throw Error(ErrorKind::input, "simulation: expected one call at a time, found another thread inside this one");
@@ -122,6 +135,7 @@ class Driver {
       throw Error(ErrorKind::input,
                   "simulation: an error stopped it in the middle of a step; go on from a saved state");
   }
+  /// Throws Error(input) while arrays are borrowed: particles must not move under them.
   void check_not_borrowed() const {
     if (lending_)
       throw Error(ErrorKind::input, "arrays: expected the block `with sim.arrays()` to end before the particles move");
@@ -200,6 +214,8 @@ struct Call {
   bool held = true;  // an array of it exists
 };
 
+/// The arrays that a force in Python gets: places and velocities to read, accelerations to add to. If only some
+/// particles are active, places are copies of theirs.
 py::object force_arrays(const auto& call, const py::capsule& base) {
   using Real = std::remove_cvref_t<decltype(call.ax[0])>;
   const Device& device = *call.device;
@@ -235,6 +251,8 @@ std::shared_ptr<py::function> held(const py::function& function) {
 }
 
 /// A Python function as a user's force.
+/// Waits for the device and takes the interpreter's lock for each call. An array that outlives the call is an error:
+/// its memory may be another's by then.
 UserForce python_force(const py::function& function) {
   return user_force([call_it = held(function)](const auto& call) {
     if (call.device->is_cuda() && call.index)
@@ -252,6 +270,7 @@ UserForce python_force(const py::function& function) {
 
 }  // namespace
 
+/// Config is a checked configuration; Driver has three constructors: from a model, from particles, from a checkpoint.
 void bind_simulation(py::module_& module) {
   py::class_<RunConfig, std::shared_ptr<RunConfig>>(module, "Config")
       .def_static("read",

@@ -8,6 +8,8 @@
 >>> abs(sim.energies.total + 0.25) < 0.01
 True
 """
+# The package is a thin layer over the compiled module _core: it checks names and units, and wraps results. Nothing here
+# computes forces or steps; names that begin with _ are no interface.
 from ._core import Error, version as __version__
 from ._particles import Particles, Snapshot, forces, make, models, read, write
 from ._analysis import Analysis, analyze
@@ -17,5 +19,6 @@ from ._units import Units, units
 from . import plot
 from ._core import analyses, devices, solvers
 
+# What users may rely on; everything else may change.
 __all__ = ["Analysis", "Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "Units", "analyses", "analyze", "devices", "forces", "make", "models",
            "plot", "read", "run", "solvers", "units", "write"]

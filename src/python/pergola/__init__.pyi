@@ -1,3 +1,6 @@
+# The types of the package's interface, for editors and type checkers. Explanations are in the docstrings of the
+# sources. Only names of __all__ belong here, with the types that they need; tests/python/test_docs.py compares them.
+# Arrays are doubles unless their type says otherwise. Arguments that end in `= ...` have defaults in the sources.
 import os
 from types import TracebackType
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence, Type, Union, overload
@@ -17,6 +20,7 @@ class Error(RuntimeError):
     """What the program would say; ``kind`` is input, numerics, system, device or interrupted."""
     kind: str
 
+# The compiled class (src/python/particles.cpp): columns are views of its memory, position and velocity are copies.
 class Particles:
     def __init__(self, position: ArrayLike, velocity: Optional[ArrayLike] = ..., mass: Optional[ArrayLike] = ...,
                  id: Optional[ArrayLike] = ..., species: Optional[ArrayLike] = ..., check: bool = ...) -> None: ...
@@ -46,6 +50,7 @@ class Particles:
     @property
     def velocity(self) -> _Numbers: ...
 
+# Factors in cgs; the properties are units of astropy, hence Any: astropy need not be installed.
 class Units(dict[str, float]):
     length_cm: float
     mass_g: float
@@ -70,6 +75,7 @@ class Snapshot(Particles):
     format: str
     units: Optional[Units]
 
+# Three arrays, or three numbers: components are stored apart.
 class Vector(NamedTuple):
     x: Any
     y: Any
@@ -82,6 +88,7 @@ class Energies(NamedTuple):
     momentum: tuple[float, float, float]
     angular_momentum: tuple[float, float, float]
 
+# NumPy arrays on a CPU, DeviceArray objects on a GPU: Any, as no common type exists.
 class Arrays:
     time: float
     x: Any
@@ -101,6 +108,7 @@ class Arrays:
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None: ...
 
+# Keywords that are not listed are keys of the configuration or options of the model.
 class Simulation:
     hooks: list[Callable[[Simulation], Any]]
     def __init__(self, config: Union[None, _Path, Mapping[str, Any]] = ..., *, particles: Optional[Particles] = ...,

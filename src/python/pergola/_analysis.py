@@ -1,17 +1,21 @@
 """The analyses of `pergola analyze` on particles that Python holds."""
 import difflib
 
+# _core.analyze() does the work. This file checks names before it, so that errors can suggest the nearest one, and turns
+# sources (Particles, Snapshot, Simulation) into moments.
 from . import _core
 from ._settings import error
 from .plot import figure
 
 
+# Figures stay plain data until plot() is called, so that analyses work without matplotlib.
 class Analysis:
     """What an analysis found: ``findings`` by name, ``table`` with one array per column, and plot()."""
 
     def __init__(self, name, findings, table, figures):
         self.name, self.findings, self.table, self.figures = name, findings, table, figures
 
+    # A column of the table by its name, as in the CSV file of `pergola analyze`.
     def __getitem__(self, column):
         return self.table[column]
 
@@ -23,12 +27,15 @@ class Analysis:
         return figure(self.figures[number], axes)
 
 
+# Raises the library's error for an unknown name, with the nearest known one.
 def _require(name, known, sentence):
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         raise error(f"{sentence}, found {name}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
+# One source as particles, time, box and units. Files of an expanding universe are refused: their velocities are not
+# those of a space at rest.
 def _moment(source, box_size):
     if getattr(source, "header", {}).get("cosmological") or "[cosmology]" in getattr(source, "config", "").split("\n"):
         raise error("analyze: expected particles of a space at rest, found those of an expanding universe, whose velocities "
@@ -41,6 +48,7 @@ def _moment(source, box_size):
     return _core.Moment(particles, float(time), float(box), units)
 
 
+# Options are checked by name here and by value in the library.
 def analyze(name, source, box_size=None, device="cpu", threads=0, **options):
     """An analysis (``pergola.analyses()`` lists them) of Particles, a Snapshot or a Simulation, or of a list of them through
     time, with the options of `pergola analyze NAME`. ``box_size`` is the side of a periodic box, where the particles are in

@@ -1,4 +1,5 @@
 """Particles on the host: made, read, written; forces on them."""
+# Particles is the compiled class: its arrays are views of its memory. Snapshot adds what a file says beside them.
 import os
 
 from . import _core
@@ -33,6 +34,7 @@ class Snapshot(Particles):
         self.units = Units(header["units"]) if header.get("units") else None
 
 
+# The library knows the format from the file's contents, not from its name.
 def read(path):
     """A snapshot of any format that Pergola knows (GADGET HDF5, GADGET binary, CSV).
 
@@ -47,11 +49,13 @@ def read(path):
     return Snapshot(particles, header)
 
 
+# Times and lengths are written as they are given: units are not stated in the file.
 def write(path, particles, time=0.0, box_size=0.0):
     """Writes a snapshot; the format is that of the ending (.hdf5, .csv, .g2, .g1). The file appears whole or not at all."""
     _core.write(os.fspath(path), particles, time, box_size)
 
 
+# Reads the list from _core each time: models are entries of the library, and Python keeps no copy of them.
 class _Models:
     """The initial conditions that Pergola makes, by name: ``pergola.models["king"]`` has its options."""
 
@@ -74,6 +78,7 @@ class _Models:
 models = _Models()
 
 
+# The configuration's own checks apply: n, seed and options mean the same as in a TOML file.
 def make(model, n=None, seed=1, **options):
     """The particles of a model, the same numbers on any machine.
 
@@ -87,6 +92,7 @@ def make(model, n=None, seed=1, **options):
     return _core.make_model(config)
 
 
+# Two ways in: Particles are used as they are; plain arrays skip ids and velocities, which cost time for few particles.
 def forces(positions, masses=None, solver="direct", softening=0.0, potential=False, box_size=0.0, **keywords):
     """Accelerations, one row of three per particle, for G = 1; with ``potential=True`` also the potentials.
 

@@ -1,4 +1,6 @@
 """Managed runs, as `pergola run` makes them; the progress bar; and processes of one MPI job, which know nothing of each other."""
+# run() is `pergola run` in this process. The rest guards against mpirun: Python has no ranks, so each process of a job
+# runs for itself, and two of them must not write into the same directory.
 import fcntl
 import json
 import os
@@ -9,11 +11,14 @@ import warnings
 from . import _core
 from ._settings import error, lines, settings
 
+# Variables in which the launchers of Open MPI, MPICH and Slurm state the number of processes and the own number.
 _SIZES = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK", "SLURM_STEP_NUM_TASKS": "SLURM_PROCID"}
+# Locked directories by their real paths: the file descriptor of each lock.
 _held = {}
 _warned = False
 
 
+# The launchers set these variables before Python starts, so no MPI call is needed.
 def _place():
     """(rank, size) of this process in the MPI job that started it; None if it is alone."""
     for size, rank in _SIZES.items():
@@ -22,6 +27,7 @@ def _place():
     return None
 
 
+# A warning and not an error: separate simulations in one job are useful, e.g. with different seeds.
 def warn_of_others():
     """Warns once: a script under mpirun makes one simulation per process, not one for all."""
     global _warned
@@ -33,6 +39,7 @@ def warn_of_others():
                   "others; give each its own directory. `mpirun pergola run` shares one run out", stacklevel=4)
 
 
+# A lock of the system, not a file that exists: it ends with the process, even if that is killed.
 def hold(directory):
     """Locks a directory for this process: processes of a job would replace each other's states in it."""
     if not _place():
@@ -50,6 +57,7 @@ def hold(directory):
     _held[path] = file  # as long as the process lives
 
 
+# For run() here and in Simulation. Times are those of the simulation; the time left is in seconds of wall clock.
 class Progress:
     """A progress bar of plain text on stderr: one line, in a terminal or a notebook.
 
@@ -72,6 +80,7 @@ class Progress:
     def __enter__(self):
         return self
 
+    # The bar shows its end only if no error has ended the block.
     def __exit__(self, kind, value, trace):
         if self.enabled:
             if kind is None:
@@ -80,6 +89,7 @@ class Progress:
             self._out.write("\n")
             self._out.flush()
 
+    # The bar is redrawn in place with a carriage return, so it needs no terminal library.
     def show(self, now):
         """At most a few times a second."""
         clock = time.monotonic()
@@ -93,6 +103,7 @@ class Progress:
         self._out.flush()
 
 
+# The library's own driver does the run: the same bits and files as from the command line.
 def run(config, output, resume=False, overwrite=False, progress=False, **keywords):
     """Runs a configuration (a TOML file or a dict, gravity or plasma) into the directory ``output`` as `pergola run` does, with
     energy.csv, snapshots and checkpoints, and returns what run.json says. Ctrl-C ends it with a checkpoint.

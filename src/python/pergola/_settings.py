@@ -1,4 +1,6 @@
 """Keywords and dicts as keys of the configuration (docs/configuration.md)."""
+# Keywords, dicts and TOML files all become lines "key=value", which the library's own parser reads and checks. So
+# Python knows no rules for values: an error is worded once, in the library.
 import difflib
 import functools
 import math
@@ -19,17 +21,20 @@ _PLACES = {
 }
 
 
+# An error of this package, of the same class and kinds as those of the library.
 def error(text, kind="input"):
     made = Error(text)
     made.kind = kind
     return made
 
 
+# By its attributes and not by its type: astropy need not be installed.
 def is_quantity(value):
     """Whether a number, or an array, has a unit as in astropy: its number alone would mean something else."""
     return hasattr(value, "unit") and hasattr(value, "to_value")
 
 
+# NumPy scalars and arrays become plain numbers and lists first. Quantities are an error: _plain() has removed them.
 def to_toml(value, key="value"):
     """A Python value as TOML.
 
@@ -57,6 +62,7 @@ def to_toml(value, key="value"):
     raise error(f"{key}: expected a number, a word, a list or a dict, found {type(value).__name__}")
 
 
+# gravity.softening is a table of species in TOML, so its dict is a value and not a group of keys.
 def _tables(config, prefix=""):
     """A nested dict as (key, value) with full keys."""
     for name, value in config.items():
@@ -67,6 +73,7 @@ def _tables(config, prefix=""):
             yield key, value
 
 
+# The options of a model by name; keywords with these names belong to the model.
 @functools.lru_cache(None)
 def _model_options(model):
     for one in _core.models():
@@ -75,6 +82,7 @@ def _model_options(model):
     return {}
 
 
+# Order of precedence: there is none. A key that is given twice is an error.
 def settings(keywords, config=None):
     """The key=value lines of keywords such as solver="tree", and of a dict that looks like the TOML file."""
     found = dict(_tables(config or {}))
@@ -96,6 +104,7 @@ def settings(keywords, config=None):
     return _plain(found)
 
 
+# Without units.system a quantity has no meaning: that is an error, not a guess.
 def _plain(found):
     """The same with quantities of astropy as numbers in the units of units.system."""
     quantities = [key for key, value in found.items() if is_quantity(value)]
@@ -108,6 +117,7 @@ def _plain(found):
     return {key: known.number(value) if key in quantities else value for key, value in found.items()}
 
 
+# The form that Config.parse() and Config.parse_force() take: one TOML assignment per key.
 def lines(found):
     return [f"{key}={to_toml(value, key)}" for key, value in found.items()]
 
@@ -117,6 +127,7 @@ def _known_force_config(**keywords):
     return _core.Config.parse_force(lines(settings(keywords)))
 
 
+# Forces are often called in a loop: reading the same settings again would take longer than the forces of few particles.
 def force_config(**keywords):
     """The configuration of a force evaluation; the same keywords are read once, unless one may change (a list, a dict)."""
     try:

@@ -1,4 +1,7 @@
 """A simulation that Python drives."""
+# Simulation drives a compiled Driver (src/python/simulation.cpp). Order of calls: construct, then run(), step() and
+# reading in any order. Configuration and device cannot change afterwards; particles can. Times, lengths and velocities
+# are in the units of the configuration, N-body units (G = 1) without any.
 import json
 import os
 from collections import namedtuple
@@ -13,6 +16,7 @@ Energies = namedtuple("Energies", "kinetic potential total momentum angular_mome
 Vector = namedtuple("Vector", "x y z")
 
 
+# Entering borrows the arrays and leaving ends that, also after an error in the block.
 class Arrays:
     """The particles where they live, inside ``with sim.arrays() as p:``, at ``p.time``, without a copy.
 
@@ -40,12 +44,14 @@ class Arrays:
     def velocity(self):
         return Vector(self.vx, self.vy, self.vz)
 
+    # The names go first: an array that the user has kept then shows as kept, and gets memory of its own.
     def __exit__(self, kind, value, trace):
         for name in self._names:
             self.__dict__.pop(name, None)
         self._driver.take_back(self._write)
 
 
+# Beside the driver there are the configuration, which save() writes, and hooks and forces, which load() is given.
 class Simulation:
     """Particles under gravity with a solver and an integrator.
 
@@ -85,6 +91,7 @@ class Simulation:
         self._config = _core.Config.read(file, sets) if file else _core.Config.parse("", "Simulation", sets)
         self._begin(particles, time)
 
+    # Shared end of construction: forces first, because the driver takes the first forces when it is made.
     def _begin(self, particles, time):
         warn_of_others()
         if self._config.is_plasma:
@@ -100,6 +107,7 @@ class Simulation:
                 time = getattr(particles, "time", 0.0)
             self._driver = _core.Driver(self._config, particles, time)
 
+    # The number of particles.
     def __len__(self):
         return len(self._driver)
 
@@ -140,6 +148,7 @@ class Simulation:
         """The units; None for N-body units."""
         return of_config(self._config)
 
+    # Computed with each call: one sum over all particles.
     @property
     def energies(self):
         """Kinetic, potential and total energy, momentum and angular momentum, now. User forces are not counted."""
@@ -155,6 +164,7 @@ class Simulation:
     def particles(self, particles):
         self._driver.set_particles(particles)
 
+    # Copies out, appends, and sets all particles again: the driver then computes forces anew.
     def add(self, particles):
         """Adds particles; if ids collide, the added ones get new ids after the largest."""
         all_of_them = self.particles
@@ -177,12 +187,14 @@ class Simulation:
         """
         return Arrays(self._driver, write)
 
+    # Hooks come after the step, with the simulation at its new time.
     def step(self):
         """One step; block steps: the next block. The hooks are called."""
         self._driver.step()
         for hook in self.hooks:
             hook(self)
 
+    # Times of callbacks are begin + k every, not sums of steps, so that rounding does not add up.
     def run(self, until, every=None, callback=None, progress=False):
         """Advances to the time ``until``; ``callback(sim)`` at each multiple of ``every`` after the start of the run, and at
         the end. Ctrl-C ends it between two steps; the simulation can go on.
@@ -210,6 +222,7 @@ class Simulation:
                 if stop >= until:
                     return
 
+    # With hooks, step by step, since each hook may change the particles; without them one call for all steps.
     def _advance(self, stop, bar):
         tick = bar.show if bar.enabled else None
         if not self.hooks:
@@ -221,12 +234,14 @@ class Simulation:
             bar.show(self.time)
         self._driver.run_until(stop, None)
 
+    # The description holds the configuration, so that load() needs the directory only.
     def save(self, directory):
         """Writes the state into a directory, where the two newest are kept, with checksums; ``Simulation.load`` goes on from
         it with the same bits. The name of the file is returned."""
         hold(directory)
         return self._driver.save(os.fspath(directory), json.dumps({"pergola": 1, "config": self.config}))
 
+    # The configuration comes from the state itself; no constructor is called.
     @classmethod
     def load(cls, directory, forces=(), hooks=()):
         """Goes on from what save() wrote. Functions are not in files: forces and hooks are given again.

@@ -1,8 +1,10 @@
 """Units: plain factors, and astropy's units if astropy is installed."""
+# Units are plain factors in cgs from the library's unit systems. astropy is optional and imported on first use only.
 from . import _core
 from ._settings import error, is_quantity
 
 
+# Raises the library's error if astropy is missing.
 def _astropy_units():
     try:
         import astropy.units
@@ -12,6 +14,7 @@ def _astropy_units():
     return astropy.units
 
 
+# A dict, so that it can be printed and passed to the library; the attributes are for convenience.
 class Units(dict):
     """The units of a simulation or a snapshot: ``length_cm``, ``mass_g``, ``velocity_cm_per_s`` and ``time_s``, each also as
     an attribute. With astropy ``length``, ``mass``, ``velocity`` and ``time`` are its units, and number() goes the other way.
@@ -50,6 +53,7 @@ class Units(dict):
         units = _astropy_units()
         return units.Unit(self["time_s"] * units.s)
 
+    # Any product of powers of length, mass and time is possible: each base unit of cgs is divided out.
     def number(self, quantity):
         """A quantity of astropy, of any kind that is made of lengths, masses and times, as plain numbers of these units."""
         if not is_quantity(quantity):
@@ -65,6 +69,7 @@ class Units(dict):
         return value
 
 
+# A configuration with this system alone: the library checks the name and words the error.
 def units(system):
     """The units of units.system ("gadget", "solar", "stellar", "galactic", "si", …). N-body units have no lengths: an Error."""
     found = of_config(_core.Config.parse_force([f'units.system="{system}"']))
@@ -73,6 +78,7 @@ def units(system):
     return found
 
 
+# The units of a configuration, for Simulation.units.
 def of_config(config):
     """None for N-body units."""
     factors = config.units

@@ -1,7 +1,10 @@
 """Plots into matplotlib axes, if matplotlib is installed."""
+# Functions take matplotlib axes, or draw into the present ones, and return them. matplotlib is imported on first use:
+# the package works without it. Numbers are drawn as they are, in the units of the particles.
 import numpy as np
 
 
+# The given axes, or those of pyplot.
 def _axes(axes):
     if axes is not None:
         return axes
@@ -30,6 +33,7 @@ def density(particles, axes=None, bins=40, centre=None, **keywords):
     return axes
 
 
+# Shells have equal numbers of particles, so noise is about the same in all of them.
 def density_profile(particles, bins=40, centre=None):
     """Radii and densities of shells that hold the same number of particles each."""
     place = particles.position
@@ -46,6 +50,7 @@ def density_profile(particles, bins=40, centre=None):
     return middle, inside / np.where(volume > 0, volume, np.inf)
 
 
+# A dashed line without a name belongs to the line before it and gets its colour.
 def figure(described, axes=None):
     """A figure of an Analysis, with its lines and the names of its axes."""
     axes = _axes(axes)
