@@ -16,7 +16,6 @@
 #include <map>
 #include <optional>
 
-
 namespace pergola::app {
 
 namespace fs = std::filesystem;

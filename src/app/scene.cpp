@@ -35,7 +35,6 @@
 #include <optional>
 #include <utility>
 
-
 namespace pergola::app {
 
 namespace {

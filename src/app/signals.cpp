@@ -16,7 +16,6 @@
 #include <thread>
 #include <utility>
 
-
 namespace pergola::app {
 
 namespace {
