@@ -12,6 +12,10 @@
 #include "io/checkpoint_table.hpp"
 #include "io/checkpoint_writer.hpp"
 
+// The folder of a run's checkpoints. Names are checkpoint_000012.pgc and, for the parts of a set, beside it
+// checkpoint_000012.part_00003.pgp. Numbers grow, and are never used again while a checkpoint with a larger one exists.
+// A part belongs to the set of its name only if its checksum is the one that the set's first file states.
+// Removing starts with what cannot be read, so that `kept` whole checkpoints stay.
 namespace pergola {
 
 namespace fs = std::filesystem;
@@ -39,6 +43,7 @@ std::optional<fs::path> set_of_part(const fs::path& path) {
   return path.parent_path() / (name.substr(0, mark) + ".pgc");
 }
 
+/// By the table only: the checksums of the blocks are not formed, which would read the whole file.
 bool looks_complete(const fs::path& path) {
   try {
     checkpoint::read_table(InputFile(path));
@@ -90,6 +95,7 @@ void remove_old_checkpoints(const fs::path& directory, const fs::path& newest, i
   std::error_code ignored;
   for (std::size_t k = static_cast<std::size_t>(std::max(kept, 1)) - 1; k < others.size(); ++k)
     fs::remove(others[k].path, ignored);
+  // Parts without a first file, and half-written files, are left by processes that were killed.
   std::vector<fs::path> stale;
   for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
     const auto set = set_of_part(it->path());
@@ -109,6 +115,7 @@ fs::path write_checkpoint(const fs::path& directory, const Checkpoint& checkpoin
   return writer.commit(kept);
 }
 
+/// All blocks at once, which needs memory for the whole state.
 Checkpoint read_checkpoint(const fs::path& path, int threads) {
   CheckpointReader reader(path, threads);
   Checkpoint checkpoint;

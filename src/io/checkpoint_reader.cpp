@@ -11,6 +11,10 @@
 #include "device/parallel.hpp"
 #include "io/checkpoint.hpp"
 
+// Reading a block: `read_entry` takes whole segments straight into the caller's memory, on all threads, and goes
+// through the one held segment for the bytes at both ends. A segment is read and checked as a whole, so that no byte
+// reaches the caller without its checksum. A block of a set is read from its parts, one after the other; one part is
+// open at a time. Numbers in a file are never trusted before they are compared with the file's size.
 namespace pergola {
 
 using checkpoint::Entry;
@@ -20,6 +24,7 @@ namespace {
 /// That a set may have; so that no number of bytes overflows.
 constexpr std::int64_t most_particles = std::int64_t{1} << 48;
 
+/// All segments of a block have the same length but the last one.
 std::uint64_t segment_bytes(const checkpoint::Table& table, const Entry& entry, std::uint64_t segment) {
   const std::uint64_t full = table.segment_of(entry);
   return std::min(full, entry.bytes - segment * full);
@@ -39,6 +44,8 @@ CheckpointReader::CheckpointReader(const std::filesystem::path& path, int thread
   if (table_.version == checkpoint::first_of_set) read_set();
 }
 
+/// The two blocks of a set's first file: `parts` is an array of CheckpointPart; `fields` is text, a line "name bytes"
+/// for each block that the parts share, with the bytes of one particle.
 void CheckpointReader::read_set() {
   const std::string parts(checkpoint::parts_block), fields(checkpoint::fields_block);
   if (!find(parts) || !find(fields)) checkpoint::fail_damaged(path(), "it names no parts");
@@ -101,6 +108,7 @@ std::vector<std::string> CheckpointReader::names() const {
   return names;
 }
 
+/// The first entry is the description, which has no name for callers.
 const Entry* CheckpointReader::find(const std::string& name) const {
   const auto found = std::find_if(table_.entries.begin() + 1, table_.entries.end(),
                                   [&](const Entry& entry) { return entry.name == name; });
@@ -169,6 +177,7 @@ void CheckpointReader::read_entry(const Entry& entry, std::uint64_t first, char*
   copy_part(std::min(whole_end * segment, end), end);
 }
 
+/// Reads every byte of the file and its parts once, a segment per thread in memory.
 void CheckpointReader::verify() {
   for (const Entry& entry : table_.entries) {
     const auto count = static_cast<std::int64_t>(segment_count(table_, entry));

@@ -28,6 +28,7 @@ std::string text_or(const hdf5::File& file, const std::string& object, const std
   return file.has_attribute(object, name) ? file.texts(object, name)[0] : otherwise;
 }
 
+/// openPMD writes paths such as "fields/"; HDF5 wants "fields".
 std::string without_slashes(const std::string& path) {
   const auto first = path.find_first_not_of('/'), last = path.find_last_not_of('/');
   return first == std::string::npos ? "" : path.substr(first, last - first + 1);
@@ -140,6 +141,7 @@ std::int64_t particle_count(const hdf5::File& file, const std::string& species) 
   return count;
 }
 
+/// Of charge, mass and weighting the summary shows the first particle's; 0 if the record is missing.
 double first_value(const hdf5::File& file, const std::string& name, bool in_si) {
   if (!file.has(name)) return 0;
   double value = 0;
@@ -150,6 +152,7 @@ double first_value(const hdf5::File& file, const std::string& name, bool in_si) 
   return in_si && file.has_attribute(name, "unitSI") ? value * file.reals(name, "unitSI")[0] : value;
 }
 
+/// Lists all meshes. Cells, spacing and offset are those of the first mesh that is no constant.
 void read_meshes(const hdf5::File& file, const std::string& group, OpenPmdSummary& summary) {
   for (const std::string& name : file.members(group)) {
     const std::string record = group + "/" + name;
@@ -226,6 +229,7 @@ OpenPmdSummary inspect_openpmd(const std::filesystem::path& path) {
   return summary;
 }
 
+/// The values with x fastest, whatever order of axes the file has.
 std::vector<double> read_openpmd_mesh(const std::filesystem::path& path, const std::string& name) {
   const hdf5::File file(path);
   const Places places = places_of(file);
@@ -252,6 +256,7 @@ std::vector<double> read_openpmd_mesh(const std::filesystem::path& path, const s
   return values;
 }
 
+/// 1 for all if the file has no weighting.
 std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, const std::string& species) {
   const hdf5::File file(path);
   const std::string particles = places_of(file).particles, group = particles + "/" + species,
@@ -266,6 +271,8 @@ std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, co
   return values;
 }
 
+/// Positions with their offset, in the grid's unit of length. Velocities are momentum over mass, in that unit per unit
+/// of time. The momentum of a whole macro-particle is also divided by its weighting.
 std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
                                             const std::string& coordinate) {
   const OpenPmdSummary summary = inspect_openpmd(path);

@@ -52,6 +52,7 @@ struct Framing {
   bool named = false, swap = false;  // format 2; the other byte order
 };
 
+/// The first four bytes are the length of the first record: 256 (format 1) or 8 (format 2), in either byte order.
 std::optional<Framing> framing_of(std::string_view start) {
   if (start.size() < 4) return std::nullopt;
   for (const bool swap : {false, true}) {
@@ -73,6 +74,7 @@ struct FoundBlock {
   std::int64_t offset = 0, bytes = 0;  // of the data between the two lengths
 };
 
+/// Reads one file. The constructor reads the header and the lengths around the blocks, and read() then seeks.
 class GadgetFile final : public SnapshotFile {
  public:
   explicit GadgetFile(const std::filesystem::path& path) : file_(path) {
@@ -204,6 +206,7 @@ class GadgetFile final : public SnapshotFile {
     next_ = after;
   }
 
+  /// Format 1: blocks have no names, only an order. ID and what follows the masses may be missing.
   void find_ordered_blocks() {
     if (count_ == 0) return;
     take_block("POS", 3 * count_);
@@ -218,6 +221,7 @@ class GadgetFile final : public SnapshotFile {
     }
   }
 
+  /// Format 2: names of four letters, filled up with spaces. Unknown blocks are passed over by their length.
   void find_named_blocks() {
     while (next_ < file_.size()) {
       const std::int64_t name_at = next_ + 4;
@@ -316,6 +320,8 @@ struct WrittenBlock {
   std::int64_t row_bytes = 0, offset = 0;  // of its first row in the file
 };
 
+/// Writes one file. The frame of lengths and names goes out first; rows then go to their places, species by species, on
+/// all threads. A record's length is a 32-bit number, which bounds the particles of a file.
 class GadgetWriter final : public SnapshotWriter {
  public:
   GadgetWriter(const std::filesystem::path& path, const SnapshotHeader& header, const SnapshotContents& contents,
@@ -361,6 +367,7 @@ class GadgetWriter final : public SnapshotWriter {
     return text;
   }
 
+  /// 256 bytes; those that no place names stay zero.
   std::string header_bytes_of(const SnapshotHeader& header) const {
     std::string bytes(header_bytes, '\0');
     for (std::size_t t = 0; t < species_count; ++t) {
@@ -378,6 +385,7 @@ class GadgetWriter final : public SnapshotWriter {
     return bytes;
   }
 
+  /// Names have four letters. Ids take 4 bytes if all fit. Masses always stand in a block, not in the header's table.
   void choose_blocks() {
     using P = Particles;
     const std::int64_t real = options_.single_precision ? 4 : 8;
@@ -450,6 +458,7 @@ class GadgetWriter final : public SnapshotWriter {
     }
   }
 
+  /// One column of a block's rows [begin, end), from the runs in which the particles lie.
   template <class T, class Value>
   void fill_column(const std::vector<RowRun>& runs, std::int64_t begin, std::int64_t end, std::size_t column,
                    std::size_t width, char* to, const Value& value) const {
@@ -485,6 +494,7 @@ std::unique_ptr<SnapshotWriter> make_gadget_writer(const std::filesystem::path& 
   return std::make_unique<GadgetWriter>(path, header, contents, std::move(options));
 }
 
+/// What both formats have in common.
 SnapshotFormatEntry gadget_entry(SnapshotFormat format, const char* name) {
   SnapshotFormatEntry entry{.format = format,
                             .name = name,
