@@ -9,6 +9,9 @@
 #include "config/kind.hpp"
 #include "config/value.hpp"
 
+// [particles] names a model or a file. [[particles.parts]] names two of them instead, which [particles.orbit] puts on
+// a Kepler orbit about each other, as `pergola merge` does. A model decides which options exist, so its name is read
+// before them. Units: lengths of the run, angles in degrees.
 namespace pergola {
 
 namespace {
@@ -21,6 +24,7 @@ std::string model_value_text(const ModelValue& value) {
   return toml_string(std::get<std::string>(value));
 }
 
+/// Reads model or file first, then the options of the model; a file has none.
 RunConfig::ParticlesPart read_part(const ConfigValue& value, const std::string& path) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) refuse(value, path, "a table with model or file");
@@ -89,6 +93,7 @@ const std::vector<OrbitKey>& orbit_keys() {
 
 }  // namespace
 
+/// The array has no text of its own: particles_text() writes it after the orbit.
 std::vector<ConfigKey> parts_keys() {
   std::vector<ConfigKey> keys{{array_path, "two systems, each a model or a file", read_parts, nullptr}};
   for (const OrbitKey& key : orbit_keys()) {
@@ -131,6 +136,7 @@ std::string part_text(const RunConfig::ParticlesPart& part) {
 
 }  // namespace
 
+/// Written apart from other keys, because the options depend on the model.
 std::string particles_text(const RunConfig& config) {
   const auto& particles = config.particles;
   std::string text = "\n[particles]\n" + part_text(particles);
@@ -163,6 +169,7 @@ void check_parts(const RunConfig& config, const FindValue& find) {
     if (!find(fmt::format("{}.{}", orbit_path, name)))
       throw Error(ErrorKind::input,
                   fmt::format("{}: {}.{}: expected a number > 0, found none", parts->where(), orbit_path, name));
+  // The orbit's shape does not depend on the mass: a separation beyond the apocentre is found here already.
   try {
     merge_orbit(1, particles.orbit);
   } catch (const Error& error) {
@@ -191,6 +198,7 @@ const std::string& read_model_name(const ConfigValue& value, const std::string& 
   return *name;
 }
 
+/// Values are checked by the model's own table of options.
 bool read_model_key(const std::string& name, const ConfigValue& value, const std::string& path,
                     RunConfig::ParticlesPart& part) {
   const ModelInfo& model = find_model(part.model);

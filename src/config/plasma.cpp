@@ -8,6 +8,10 @@
 #include "base/text.hpp"
 #include "config/keys.hpp"
 
+// Values stay in the units of the file: lengths in cells, Debye lengths or metres, times in 1/ω_p or seconds, charges
+// in e and masses in m_e. PlasmaConfig::options() and load() convert them (plasma_config.cpp). Each inline table has a
+// list of readers by name, so that an unknown name is refused with the nearest one.
+// Checks here look at one value or one table; Completion in plasma_config.cpp looks at several keys.
 namespace pergola {
 
 namespace {
@@ -57,6 +61,7 @@ void read_table(const ConfigValue& value, const std::string& path, const std::st
   }
 }
 
+/// Throws Error(input) if a table lacks a name.
 void require(const ConfigValue& table, const std::string& path, const std::string& name, const std::string& expected) {
   const auto* entries = table.get_if<ConfigValue::Table>();
   if (!entries || !find_in(*entries, name))
@@ -64,6 +69,7 @@ void require(const ConfigValue& table, const std::string& path, const std::strin
                 fmt::format("{}: {}.{}: expected {}, found none", table.where(), path, name, expected));
 }
 
+/// A density that varies along one axis; which parameters are required depends on its kind.
 PlasmaProfile read_profile(const ConfigValue& value, const std::string& path) {
   using Kind = PlasmaProfile::Kind;
   PlasmaProfile profile;
@@ -115,6 +121,7 @@ std::array<int, 3> read_mode(const ConfigValue& value, const std::string& path) 
   return mode;
 }
 
+/// A wave in the density or the velocity of a species at the start. A density must stay positive.
 PlasmaPerturbation read_perturbation(const ConfigValue& value, const std::string& path) {
   PlasmaPerturbation wave;
   Readers readers{{"kind",
@@ -165,6 +172,8 @@ void read_temperature(const ConfigValue& value, const std::string& path, PlasmaS
 
 constexpr std::array<std::string_view, 3> temperature_keys{"temperature", "temperature_ev", "temperature_kelvin"};
 
+/// Names become parts of openPMD paths and of column names, so only plain characters are allowed. Temperatures are
+/// given in one of three units; cold particles have none.
 PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& path) {
   using Scale = PlasmaSpeciesConfig::Scale;
   PlasmaSpeciesConfig species;
@@ -220,6 +229,7 @@ PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& pa
   return species;
 }
 
+/// Replaces all species. Names must differ, because files and --set use them.
 void read_all_species(RunConfig& config, const ConfigValue& value) {
   const auto* array = value.get_if<ConfigValue::Array>();
   if (!array || array->empty()) refuse(value, species_array, "an array of tables, each under [[plasma.species]]");
@@ -234,6 +244,7 @@ void read_all_species(RunConfig& config, const ConfigValue& value) {
   }
 }
 
+/// With all defaults, in the unit of temperature that the file has used.
 std::string species_text(const PlasmaSpeciesConfig& species) {
   std::string text = fmt::format("{{ name = {}, charge = {}, mass = {}, density = {}, particles_per_cell = {}",
                                  toml_string(species.name), to_text(species.charge), to_text(species.mass),
@@ -256,6 +267,7 @@ std::string all_species_text(const RunConfig& config) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+/// The number of cells along each axis also decides between two and three dimensions.
 ConfigKey plasma_cells_key() {
   const std::string path = "plasma.cells";
   return {path, "[x, y]: two dimensions, [x, y, z]: three; even numbers",
@@ -318,6 +330,7 @@ std::vector<ConfigKey> plasma_keys() {
           [](auto& c) -> auto& { return c.plasma.wave.until; })};
 }
 
+/// Keys of [output] that only a plasma has.
 std::vector<ConfigKey> plasma_output_keys() {
   return {integer_key(
       "output.spectrum_every", "steps between potentials taken for the spectrum; 0: none", Range::between(0, 1e9),

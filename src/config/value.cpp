@@ -15,6 +15,7 @@ namespace {
 
 const std::string command_line = "--set";
 
+/// Copies a node of the TOML library with its line. Dates are kept as such, because no key takes one.
 ConfigValue convert(const toml::node& node, const std::string& source) {
   ConfigValue value;
   value.source = source;
@@ -117,6 +118,7 @@ ConfigValue parse_toml(std::string_view text, const std::string& source) {
   }
 }
 
+/// The right side is TOML if it can be, else a word: --set gravity.solver=tree needs no quotes.
 std::pair<std::string, ConfigValue> parse_set(const std::string& text) {
   const auto equals = text.find('=');
   auto key = text.substr(0, equals);
@@ -138,6 +140,7 @@ std::pair<std::string, ConfigValue> parse_set(const std::string& text) {
   return {key, value};
 }
 
+/// Escapes quotes, backslashes and control characters, as TOML asks.
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t chunk_values = 65536;  // that share one checksum, about
 
-/// Texts of a fixed length, filled up with zero bytes: h5py and yt read them as byte strings.
+/// Texts of a fixed length in bytes, filled up with zero bytes (H5T_STR_NULLPAD).
 Handle text_type(std::size_t length) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.id(), std::max<std::size_t>(length, 1));

@@ -12,9 +12,9 @@ namespace pergola::hdf5 {
 
 namespace {
 
-// Fletcher-32 over 16-bit words. The second sum weights a word by its distance from the end, which depends on the
-// words before it. In lanes that are independent of each other the compiler can use vector instructions; their sums
-// are put together once per block. most_rows is the largest number of rows whose sums fit into 32 bits.
+// Fletcher-32 over 16-bit words. By definition each word waits for the sums of the words before it. In lanes that are
+// independent of each other the compiler can use vector instructions; their sums are put together once per block.
+// most_rows is the largest number of rows whose sums fit into 32 bits.
 constexpr std::size_t lanes = 32;
 constexpr std::size_t most_rows = 256;  // 65535 · 256 · 257 / 2 is below 2^32
 constexpr std::uint64_t modulus = 65535;

@@ -36,7 +36,6 @@ std::vector<std::string_view> split(std::string_view line) {
 }
 
 /// Reads a text file line by line. Columns may stand in any order; empty lines and lines that begin with # are skipped.
-/// Numbers are written with as many digits as lead back to the same bits.
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path, std::ios::binary) {

@@ -289,7 +289,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
   GadgetFactors factors_;
 };
 
-/// The header as GADGET-4 writes it, and units under the names of both GADGET-4 and AREPO.
+/// The header under GADGET's names. Units that are known are written under two sets of names, for different readers.
 void write_header(hdf5::File& file, const SnapshotHeader& header, const SnapshotContents& contents) {
   std::vector<std::uint32_t> low, high;
   for (const std::int64_t count : contents.all()) {
