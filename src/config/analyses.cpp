@@ -68,6 +68,7 @@ ConfigKey analyses_key() {
           }};
 }
 
+/// The keys of all analyses of particles, also of those that output.analyses does not name.
 std::vector<ConfigKey> analysis_keys() {
   std::vector<ConfigKey> keys;
   for (const AnalysisEntry* entry : entries())

@@ -43,6 +43,7 @@ bool is_known_table(const std::string& path) {
                      [&](const ConfigKey& key) { return key.path.starts_with(path + "."); });
 }
 
+/// [plasma] alone decides the kind, also if it is empty.
 bool is_table_of_a_kind(const std::string& path) {
   const KindEntry* kind = kind_with_table(path);
   return kind && kind->table == path;
@@ -157,12 +158,14 @@ std::vector<Entry> collect(const std::string& text, const std::string& source, c
   return entries;
 }
 
+/// The first entry with this path; null: none.
 const Entry* find_entry(const std::vector<Entry>& entries, const std::string& path) {
   for (const auto& entry : entries)
     if (entry.path == path) return &entry;
   return nullptr;
 }
 
+/// A text that is not empty.
 const std::string& read_string(const Entry& entry, const std::string& expected) {
   const auto* text = entry.value.get_if<std::string>();
   if (!text || text->empty()) refuse(entry.value, entry.path, expected);
@@ -391,6 +394,7 @@ RunConfig parse_config(const std::string& text, const std::string& source, const
   return read_entries(collect(text, source, sets), source);
 }
 
+/// The source in messages is "(defaults)", because there is no file.
 RunConfig parse_force_config(const std::vector<std::string>& sets) {
   const std::string source = "(defaults)";
   return read_entries(collect("", source, sets), source, false);

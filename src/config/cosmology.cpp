@@ -129,6 +129,7 @@ bool is_cosmological(const SnapshotHeader& header) {
          std::abs(header.time * (1 + header.redshift) - 1) < 1e-3;
 }
 
+/// w0 and wa are not in GADGET's header: they keep their defaults.
 void inherit_cosmology(RunConfig& config) {
   if (config.cosmology) return;
   SnapshotHeader header;
@@ -185,6 +186,7 @@ std::optional<physics::Background> RunConfig::background() const {
       without_lengths ? 1 : physics::hubble_in_units_per_h(used.length_cm, used.velocity_cm_per_s));
 }
 
+/// Integrators need the background to step in an expanding universe.
 TimeOptions RunConfig::time_options() const {
   TimeOptions options = time;
   options.background = background();

@@ -92,6 +92,7 @@ ConfigKey softening_kernel_key() {
           [](const RunConfig& config) { return toml_string(pair_law(config.gravity.softening.kernel).name); }};
 }
 
+/// `version` and [run].
 std::vector<ConfigKey> run_keys() {
   return {integer_key(
               "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
@@ -152,6 +153,7 @@ std::vector<ConfigKey> time_keys() {
   return keys;
 }
 
+/// Keys of [output] that all kinds share, or that runs under gravity have.
 std::vector<ConfigKey> output_keys() {
   return {real_key(
               "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
@@ -225,6 +227,7 @@ KeyValue key_value(const ConfigValue& value, const std::string& path) {
   return numbers;
 }
 
+/// Reals are written with the digits that lead back to the same bits.
 std::string toml_value(const KeyValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
@@ -302,7 +305,7 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
 
 namespace {
 
-/// A function's static variable, because outputs may register keys while the program is being initialized.
+/// A function's static variable: it exists before the first registration, in whatever order sources are initialized.
 std::vector<NumberKey>& number_keys() {
   static std::vector<NumberKey> all{{"output.radii_every",
                                      "time between lines of lagrangian.csv; 0: none, -1: that of energy.csv",

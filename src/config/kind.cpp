@@ -108,6 +108,7 @@ bool expects_of_a_wave(const std::string& path) {
   });
 }
 
+/// [plasma], what is expected of waves, and its keys of [output].
 bool plasma_owns(const std::string& path) {
   const auto keys = plasma_output_keys();
   return path.starts_with("plasma.") || expects_of_a_wave(path) ||
@@ -148,6 +149,7 @@ const std::vector<KindEntry>& kind_entries() {
   return all;
 }
 
+/// By its name in RunConfig::kind, which read_entries() has found from the tables.
 const KindEntry& kind_of(const RunConfig& config) {
   for (const KindEntry& kind : kind_entries())
     if (kind.name == config.kind) return kind;
@@ -160,6 +162,7 @@ const KindEntry* kind_with_table(const std::string& path) {
   return nullptr;
 }
 
+/// Keys that no kind owns belong to all kinds.
 bool has_key(const KindEntry& kind, const std::string& path) {
   const auto& all = kind_entries();
   return kind.owns(path) ||
@@ -170,6 +173,7 @@ Precision RunConfig::precision() const { return kind_of(*this).precision(*this);
 
 std::optional<std::uint64_t> RunConfig::seed() const { return kind_of(*this).seed(*this); }
 
+/// Asked when a run begins: a configuration without particles is complete enough for a force evaluation.
 void RunConfig::require_particles() const {
   if (has_key(kind_of(*this), "particles.model") && particles.model.empty() && particles.file.empty() &&
       particles.parts.empty())

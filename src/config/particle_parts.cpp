@@ -55,6 +55,7 @@ RunConfig::ParticlesPart read_part(const ConfigValue& value, const std::string& 
   return part;
 }
 
+/// Exactly two systems.
 void read_parts(RunConfig& config, const ConfigValue& value) {
   const auto* array = value.get_if<ConfigValue::Array>();
   if (!array || array->size() != 2)
@@ -110,6 +111,7 @@ std::vector<ConfigKey> parts_keys() {
   return keys;
 }
 
+/// Comments begin in one column, so that a long configuration can be read.
 std::string config_line(const std::string& name, const std::string& value, const std::string& comment) {
   const std::string text = fmt::format("{} = {}", name, value);
   return comment.empty() ? text + "\n" : fmt::format("{:<34} # {}\n", text, comment);
@@ -148,6 +150,7 @@ std::string particles_text(const RunConfig& config) {
   return text;
 }
 
+/// An orbit needs two systems, open space, a pericentre and a separation.
 void check_parts(const RunConfig& config, const FindValue& find) {
   const auto& particles = config.particles;
   const ConfigValue* parts = find(array_path);
@@ -178,6 +181,7 @@ void check_parts(const RunConfig& config, const FindValue& find) {
   }
 }
 
+/// Fills in what the model needs to be made: its options with defaults, the constant and the external potentials.
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config) {
   auto& options = part.options;
   options.external = config.gravity.external;

@@ -44,6 +44,7 @@ Enum read_choice(const ConfigValue& value, const std::string& path, const std::a
 /// The entries of an inline table, each by the reader of its name.
 using Readers = std::vector<std::pair<std::string, std::function<void(const ConfigValue&, const std::string&)>>>;
 
+/// Calls the reader of each name in the table.
 void read_table(const ConfigValue& value, const std::string& path, const std::string& example, const Readers& readers) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) refuse(value, path, "a table such as " + example);
@@ -97,6 +98,7 @@ PlasmaProfile read_profile(const ConfigValue& value, const std::string& path) {
   return profile;
 }
 
+/// Only the parameters that this kind of profile uses.
 std::string profile_text(const PlasmaProfile& profile) {
   using Kind = PlasmaProfile::Kind;
   std::string text = fmt::format("{{ kind = \"{}\"", plasma_profile_names[static_cast<std::size_t>(profile.kind)]);
@@ -285,6 +287,7 @@ ConfigKey plasma_cells_key() {
           [](const RunConfig& config) { return fmt::format("[{}]", fmt::join(config.plasma.cells, ", ")); }};
 }
 
+/// B is the same everywhere and at all times.
 ConfigKey magnetic_field_key() {
   const std::string path = "plasma.magnetic_field";
   return {path, "uniform, in m_e omega_p/e, or tesla in SI",
@@ -296,6 +299,7 @@ ConfigKey magnetic_field_key() {
 
 }  // namespace
 
+/// [plasma], [[plasma.species]] and [plasma.wave].
 std::vector<ConfigKey> plasma_keys() {
   return {
       choice_key<PlasmaLengths>(

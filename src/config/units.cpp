@@ -69,12 +69,14 @@ UnitSystem units_of(const FileUnits& units) {
   return custom_units(units.length_cm, units.mass_g, units.velocity_cm_per_s);
 }
 
+/// Both systems of a conflict are shown in cgs.
 std::string text_of(const UnitSystem& units) {
   return fmt::format("{:.7g} cm, {:.7g} g, {:.7g} cm/s", units.length_cm, units.mass_g, units.velocity_cm_per_s);
 }
 
 }  // namespace
 
+/// Numbers in SI are read and stored in cgs; config_text() shows them in cgs.
 std::vector<ConfigKey> units_keys() {
   std::string help = "auto (the file's, else nbody)";
   for (const auto& system : unit_systems())
@@ -124,7 +126,7 @@ std::optional<Conflict> units_conflict(const RunConfig::Units& units) {
   return std::nullopt;
 }
 
-/// Names that are no system of gravity (auto, plasma, si) count as N-body units.
+/// Names that are no system of units (auto, plasma) count as N-body units.
 UnitSystem RunConfig::unit_system() const {
   if (units.system == "custom")
     return custom_units(units.length_cm, units.mass_g,

@@ -91,6 +91,7 @@ bool parse_set_value(const std::string& text, ConfigValue& value) {
 
 std::string ConfigValue::where() const { return line > 0 ? fmt::format("{}:{}", source, line) : source; }
 
+/// Numbers and words as they are in TOML; tables and arrays by their kind only.
 std::string ConfigValue::found() const {
   if (const auto* flag = get_if<bool>()) return *flag ? "true" : "false";
   if (const auto* integer = get_if<std::int64_t>()) return std::to_string(*integer);
@@ -106,6 +107,7 @@ const ConfigValue* find_in(const ConfigValue::Table& table, const std::string& n
   return nullptr;
 }
 
+/// The depth is checked first, because the library reads nested values recursively.
 ConfigValue parse_toml(std::string_view text, const std::string& source) {
   if (const int line = too_deep(text); line > 0)
     throw Error(ErrorKind::input, fmt::format("{}:{}: expected at most {} levels of tables and arrays, found more",

@@ -33,6 +33,7 @@ std::optional<std::uint64_t> checkpoint_number(const fs::path& path) {
   return parse_unsigned(digits);
 }
 
+// A part has another suffix, so that no search for checkpoints finds it.
 constexpr std::string_view part_mark = ".part_", part_suffix = ".pgp";
 
 /// The first file of the set that this is a part of, by its name.
@@ -79,6 +80,7 @@ fs::path checkpoint_part(const fs::path& first, std::int64_t part) {
   return fs::path(first).replace_extension(fmt::format("{}{:05}{}", part_mark, part, part_suffix));
 }
 
+/// The file itself and all parts of its name.
 std::vector<fs::path> checkpoint_files(const fs::path& first) {
   std::vector<fs::path> files{first};
   std::error_code ignored;
@@ -128,6 +130,7 @@ Checkpoint read_checkpoint(const fs::path& path, int threads) {
   return checkpoint;
 }
 
+/// Stops at the first one that is whole, because reading every byte of large files takes long.
 CheckpointSearch search_checkpoints(const fs::path& directory, int threads) {
   CheckpointSearch search;
   for (const auto& [number, path] : list_checkpoints(directory)) {
@@ -150,6 +153,7 @@ CheckpointSearch search_checkpoints(const fs::path& directory, int threads) {
   return search;
 }
 
+/// Only damage leads to the one before: a refusal of the operating system is thrown.
 std::optional<Checkpoint> read_newest_checkpoint(const fs::path& directory,
                                                  const std::function<void(const std::string&)>& warn) {
   for (const auto& [number, path] : list_checkpoints(directory)) {
@@ -163,6 +167,7 @@ std::optional<Checkpoint> read_newest_checkpoint(const fs::path& directory,
   return std::nullopt;
 }
 
+/// By the first eight bytes.
 bool is_checkpoint(const fs::path& path) {
   const InputFile file(path);
   if (file.size() < static_cast<std::int64_t>(checkpoint::magic.size())) return false;

@@ -36,6 +36,7 @@ std::uint64_t segment_count(const checkpoint::Table& table, const Entry& entry) 
 
 }  // namespace
 
+/// Reads the table and the description; blocks are read when they are asked for.
 CheckpointReader::CheckpointReader(const std::filesystem::path& path, int threads)
     : file_(path), threads_(threads), table_(checkpoint::read_table(file_)) {
   const Entry& first = table_.entries.front();
@@ -97,6 +98,7 @@ void CheckpointReader::read_parts(const std::string& name, std::uint64_t first, 
   }
 }
 
+/// Without the two blocks that describe a set; with the blocks of its parts.
 std::vector<std::string> CheckpointReader::names() const {
   std::vector<std::string> names;
   for (std::size_t b = 1; b < table_.entries.size(); ++b)
@@ -142,6 +144,7 @@ void CheckpointReader::read_segment(const Entry& entry, std::uint64_t segment, c
     checkpoint::fail_damaged(path(), fmt::format("the checksum of block {} does not match", entry.name));
 }
 
+/// The segment that was read last. A failed read leaves none, so that no unchecked byte is taken later.
 const std::vector<char>& CheckpointReader::held_segment(const Entry& entry, std::uint64_t segment) {
   if (held_entry_ == &entry && held_number_ == segment) return held_;
   held_entry_ = nullptr;

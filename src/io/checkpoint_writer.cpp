@@ -42,6 +42,7 @@ CheckpointWriter::CheckpointWriter(const fs::path& directory, const std::string&
     : CheckpointWriter(FileOfSet{next_checkpoint(directory), checkpoint::one_file}, description, std::move(blocks),
                        threads) {}
 
+/// The space of the whole file is reserved first: a full disk is found before any byte is written.
 CheckpointWriter::CheckpointWriter(const FileOfSet& file, const std::string& description, std::vector<Block> blocks,
                                    int threads)
     : path_(file.path), threads_(threads), file_(path_), progress_(std::make_unique<Progress>()) {
@@ -226,6 +227,7 @@ std::uint64_t write_file_of_set(const std::filesystem::path& path, std::uint32_t
 
 }  // namespace
 
+/// All ranges per particle have the same count on this rank.
 CheckpointPart write_checkpoint_part(const std::filesystem::path& first, std::int64_t part, const StateSource& own,
                                      const CheckpointOptions& options) {
   const StateSource fields = ranges_of(own, true);

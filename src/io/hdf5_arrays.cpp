@@ -134,6 +134,7 @@ Array File::read_array(const std::string& name) const {
   return array;
 }
 
+/// Reads and drops all values: the library compares the checksum of each chunk as it reads it.
 void File::read_everything(const std::string& group) const {
   for (const std::string& name : members(group)) {
     const std::string object = group == "/" ? name : group + "/" + name;
@@ -144,6 +145,7 @@ void File::read_everything(const std::string& group) const {
   }
 }
 
+/// The array's values are written later, by write_planes().
 Dataset File::create_array(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent) {
   const std::vector<hsize_t> size(extent.begin(), extent.end());
   return create_chunked(name, type, size, chunk_of(size));
@@ -169,6 +171,7 @@ void File::write_array(const std::string& name, hid_t type, const Array& array) 
   close(dataset);
 }
 
+/// As an array of fixed-length texts, all as long as the longest.
 void File::write_texts(const std::string& name, const std::vector<std::string>& texts) {
   const QuietLibrary quiet;
   const PaddedTexts padded = padded_texts(texts);

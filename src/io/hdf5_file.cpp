@@ -140,6 +140,7 @@ File::File(const std::filesystem::path& temporary, const std::filesystem::path& 
   if (!file_.ok()) fail_writing();
 }
 
+/// The message: file, what is wrong, and HDF5's own reason if there is one.
 void File::fail_reading(const std::string& what) const {
   const std::string reason = innermost_reason();
   throw Error(ErrorKind::input,
@@ -168,6 +169,7 @@ bool File::has_attribute(const std::string& object, const std::string& name) con
   return has(object) && H5Aexists_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
+/// In the order of names, so that results do not depend on how the file was written.
 std::vector<std::string> File::members(const std::string& group) const {
   const QuietLibrary quiet;
   std::vector<std::string> names;
@@ -187,6 +189,7 @@ bool File::is_group(const std::string& object) const {
          info.type == H5O_TYPE_GROUP;
 }
 
+/// The members of a group that are datasets.
 std::vector<std::string> File::datasets(const std::string& group) const {
   const QuietLibrary quiet;
   std::vector<std::string> names = members(group);
@@ -325,6 +328,7 @@ void File::transfer(const Dataset& dataset, std::int64_t first, std::int64_t cou
   fail_writing();
 }
 
+/// The library converts from the file's type.
 void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const {
   transfer(dataset, first, count, H5T_NATIVE_DOUBLE, values, nullptr);
 }
@@ -388,6 +392,7 @@ void File::write_attribute(const std::string& object, const std::string& name,
   write_values(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, values.data(), values.size(), false);
 }
 
+/// A table: one column makes an array of one dimension, as other programs expect of masses and ids.
 Dataset File::create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns) {
   if (columns == 1) return create_chunked(name, type, {hsize_t(rows)}, {chunk_rows(rows)});
   return create_chunked(name, type, {hsize_t(rows), hsize_t(columns)}, {chunk_rows(rows), hsize_t(columns)});
@@ -422,6 +427,7 @@ void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t c
   transfer(dataset, first, count, H5T_NATIVE_UINT64, nullptr, values);
 }
 
+/// `bytes` already carry their checksum: the library puts them into the file as they are.
 void File::write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size) {
   const QuietLibrary quiet;
   const std::array<hsize_t, 2> offset{hsize_t(first), 0};

@@ -94,6 +94,7 @@ struct Iteration {
   std::string group, format;
 };
 
+/// The number in the name is that of the iteration. A name without one gets the number of the step.
 Iteration iteration_of(const std::filesystem::path& path, std::int64_t step) {
   const std::string stem = path.stem().string(), extension = path.extension().string();
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -127,12 +128,15 @@ class OpenPmdWriter::Contents {
     write_head(path);
   }
 
+  /// Fields come first, and the group of particles is made after the last one.
   void append(PlasmaFieldPart part, const std::vector<double>& columns) {
     if (columns.empty()) return;
     meshes_->append(part, columns);
     if (meshes_->complete() && has_particles()) file_.create_group(particles_);
   }
 
+  /// Checks the order of species and the counts that were announced. A sample is written when the last particle is
+  /// known.
   void append(std::size_t s, const PlasmaParticles& piece) {
     if (piece.size() == 0) return;
     meshes_->check_complete();
@@ -158,6 +162,7 @@ class OpenPmdWriter::Contents {
     if (open.given == open.count) end_species();
   }
 
+  /// Refuses a file that lacks fields or particles: without its name it vanishes.
   void commit() {
     meshes_->check_complete();
     check_complete();
@@ -206,6 +211,7 @@ class OpenPmdWriter::Contents {
                                                 file_.path().string(), open_->given, open_->number, open_->count));
   }
 
+  /// Time is in the unit of the configuration; timeUnitSI leads to seconds.
   void write_head(const std::filesystem::path& path) {
     const Iteration iteration = iteration_of(path, snapshot_.step);
     const std::string base = "data/" + iteration.group;

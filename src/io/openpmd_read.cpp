@@ -23,6 +23,7 @@ namespace {
   throw Error(ErrorKind::input, fmt::format("{}: {}", file.path().string(), what));
 }
 
+/// The first text of an attribute, or another one if it is missing.
 std::string text_or(const hdf5::File& file, const std::string& object, const std::string& name,
                     const std::string& otherwise) {
   return file.has_attribute(object, name) ? file.texts(object, name)[0] : otherwise;
@@ -53,6 +54,7 @@ Places places_of(const hdf5::File& file) {
   return places;
 }
 
+/// A constant component is a group with the attribute `value`.
 bool is_constant(const hdf5::File& file, const std::string& component) {
   return file.has_attribute(component, "value");
 }
@@ -178,6 +180,7 @@ void read_meshes(const hdf5::File& file, const std::string& group, OpenPmdSummar
   }
 }
 
+/// Charge and mass of one particle in SI units, and the weighting of the first.
 void read_species(const hdf5::File& file, const std::string& group, OpenPmdSummary& summary) {
   for (const std::string& name : file.members(group)) {
     const std::string species = group + "/" + name;
@@ -211,6 +214,7 @@ bool is_openpmd(const std::filesystem::path& path) {
   return hdf5::File(path).has_attribute("/", "openPMD");
 }
 
+/// Reads attributes and sizes, and no array but the first values of species.
 OpenPmdSummary inspect_openpmd(const std::filesystem::path& path) {
   const hdf5::File file(path);
   const Places places = places_of(file);

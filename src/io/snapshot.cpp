@@ -128,6 +128,7 @@ fs::path name_in_set(const fs::path& whole, int number) {
   return fmt::format("{}.{}{}", text.substr(0, text.size() - ending.size()), number, ending);
 }
 
+/// The number stands before .hdf5 and .h5, and at the end of other names.
 std::optional<PartName> part_name(const fs::path& path) {
   const std::string ending = last_ending(path), all = path.string(), text = all.substr(0, all.size() - ending.size());
   const auto dot = text.rfind('.');
@@ -167,6 +168,7 @@ SnapshotSource::~SnapshotSource() = default;
 
 std::int64_t SnapshotSource::count() const { return files_->whole.count(); }
 
+/// The range may reach over several files; each file fills its places.
 void SnapshotSource::read(std::int64_t first, std::int64_t n, Particles& to) {
   const auto room = static_cast<std::size_t>(n);
   to.id.resize(room);
@@ -184,6 +186,7 @@ void SnapshotSource::read(std::int64_t first, std::int64_t n, Particles& to) {
   if (files_->whole.with_id == 0) std::iota(to.id.begin(), to.id.end(), static_cast<std::uint64_t>(first) + 1);
 }
 
+/// Reads every particle once: finite numbers, known species, ids that differ (ParticleCheck).
 SnapshotContents SnapshotSource::check() {
   SnapshotContents contents{files_->whole.counts, 0, files_->whole.potential};
   ParticleCheck check(name_, count(), threads_);

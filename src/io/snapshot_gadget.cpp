@@ -42,6 +42,7 @@ T swapped(T value) {
 constexpr std::int64_t slab_rows = 65536;  // converted at a time by one thread
 
 template <class T>
+/// A number at any address, with its bytes exchanged if the file has the other order.
 T load(const char* bytes, bool swap) {
   T value;
   std::memcpy(&value, bytes, sizeof value);

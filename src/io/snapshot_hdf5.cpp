@@ -28,6 +28,7 @@ struct GadgetFactors {
   double length = 1, mass = 1, velocity = 1;
 };
 
+/// The first number of an attribute; nothing if it is missing.
 std::optional<double> read_real(const hdf5::File& file, const std::string& name, const char* group = "Header") {
   if (!file.has_attribute(group, name)) return std::nullopt;
   return file.reals(group, name)[0];
@@ -125,6 +126,7 @@ GadgetFactors read_dialect(const hdf5::File& file, SnapshotHeader& header) {
 /// Species are GADGET's particle types: 0 gas, 1 halo, 2 disk, 3 bulge, 4 stars, 5 boundary.
 std::string group_name(int type) { return fmt::format("PartType{}", type); }
 
+/// Programs may write more than six types; those that Pergola does not have must be empty.
 SpeciesCounts read_counts(const hdf5::File& file, const std::string& name) {
   SpeciesCounts counts{};
   const auto values = file.integers("Header", name);
@@ -265,6 +267,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
   }
 
  private:
+  /// Checks the datasets of a species and notes which ones Pergola does not carry over.
   void look_at(const hdf5::File& file, int type) {
     const std::string group = group_name(type);
     if (!file.has(group))
@@ -396,6 +399,7 @@ class Hdf5Writer final : public SnapshotWriter {
     group.chunk_rows = group.fields.front().dataset.slab_rows;
   }
 
+  /// A dataset of real numbers; null columns are filled from elsewhere (accelerations).
   void add_reals(Group& group, const std::string& name, std::vector<const std::vector<double> Particles::*> columns) {
     Field field;
     field.dataset = file_.create_dataset(name, options_.single_precision ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, group.rows,
@@ -510,6 +514,7 @@ class Hdf5Writer final : public SnapshotWriter {
     return chunk;
   }
 
+  /// Datasets are closed before the file. The name comes later, in give_name().
   void close() override {
     for (Group& group : groups_) {
       for (Field& field : group.fields) file_.close(field.dataset);

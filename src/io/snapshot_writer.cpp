@@ -88,6 +88,7 @@ void SnapshotWriter::append(const Particles& from, std::int64_t first, std::int6
   taken_ += n;
 }
 
+/// A file with fewer particles than announced is refused. May be called twice.
 void SnapshotWriter::complete() {
   if (closed_) return;
   if (taken_ != contents_.total())

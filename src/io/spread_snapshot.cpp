@@ -304,6 +304,7 @@ class DistributedWriter {
     return message;
   }
 
+  /// The order of arrays is that of packed().
   void unpack(const std::vector<std::byte>& message, std::int64_t count, Particles& piece) const {
     piece.resize(count);
     piece.potential.resize(plan_.all().potential ? static_cast<std::size_t>(count) : 0);
@@ -351,6 +352,7 @@ class DistributedWriter {
 
 }  // namespace
 
+/// Ranks may work in different directories: all use rank 0's absolute path.
 void write_distributed_snapshot(Communicator& ranks, const fs::path& path, const SnapshotHeader& header,
                                 ParticleSource& own, const WriteOptions& options) {
   std::string name = fs::absolute(path).string();

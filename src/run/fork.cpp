@@ -83,6 +83,7 @@ std::string RunFork::command() const {
                      shell_word(directory_.string()));
 }
 
+/// The snapshot is on disk before the configuration is written.
 void RunFork::write(System& system) const {
   try {
     WriteQueue queue(most_bytes_waiting());

@@ -93,6 +93,7 @@ std::vector<Fact> program_facts() {
           {"instruction set", cpu_instruction_set()}};
 }
 
+/// GPUs are distinguished by their identity, because each process counts them from 0.
 std::string shared_gpus_remark(const std::vector<RankGpu>& ranks) {
   std::map<GpuIdentity, std::set<std::int64_t>> processes;
   for (const RankGpu& rank : ranks)
