@@ -14,6 +14,7 @@
 
 namespace pergola {
 
+/// Intervals are compared with the length of the run, in time or ln a.
 void check_output_counts(const RunConfig& config, double start) {
   // More outputs than that would fill any disk: the interval must be a mistake.
   constexpr double most = 1e9;

@@ -79,6 +79,7 @@ std::int64_t whole_chunks(std::int64_t rows_per_chunk, std::int64_t rows) {
   return std::min(std::max<std::int64_t>(rows, 1), rows_per_chunk * std::max<std::int64_t>(1, 65536 / rows_per_chunk));
 }
 
+/// Types that can be copied as they are; all others go through the library's conversion.
 Stored stored_as(hid_t type) {
   if (H5Tequal(type, H5T_IEEE_F64LE) > 0) return Stored::float64;
   if (H5Tequal(type, H5T_IEEE_F32LE) > 0) return Stored::float32;
@@ -247,6 +248,7 @@ std::vector<double> File::reals(const std::string& object, const std::string& na
   return values;
 }
 
+/// Attributes of real numbers are taken too, if they are whole.
 std::vector<std::int64_t> File::integers(const std::string& object, const std::string& name) const {
   const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };

@@ -25,6 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// Cells between commas, without blanks around them.
 std::vector<std::string_view> split(std::string_view line) {
   std::vector<std::string_view> cells;
   for (std::size_t begin = 0;;) {
@@ -98,6 +99,7 @@ class CsvReader {
     return false;
   }
 
+  /// All columns but the species must be there, each once.
   void check_columns() const {
     std::vector<std::string> required = real_columns, known;
     required.insert(required.begin(), "id");
@@ -230,6 +232,7 @@ class CsvWriter final : public SnapshotWriter {
     for (const std::string& text : texts) file_.write(text);
   }
 
+  /// Numbers with the digits that lead back to the same bits.
   void add_line(const Particles& p, std::int64_t i, std::string& text) const {
     text += std::to_string(p.id[i]);
     for (const auto* values : {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz}) {

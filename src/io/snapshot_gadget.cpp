@@ -138,6 +138,7 @@ class GadgetFile final : public SnapshotFile {
     return offset + 8 + bytes;
   }
 
+  /// Counts, masses and times from the first record. The counts are compared with the size of the file.
   void read_header() {
     next_ = 0;
     if (framing_.named) next_ = check_record(0, 8, "name");
@@ -253,6 +254,7 @@ class GadgetFile final : public SnapshotFile {
     return found == blocks_.end() ? nullptr : &*found;
   }
 
+  /// Throws Error(input) if a block that is needed is missing.
   const FoundBlock& need(const std::string& name) const {
     const FoundBlock* block = find(name);
     if (!block) fail(fmt::format("has no block {}, expected {} particles in it", name, count_));
@@ -278,6 +280,7 @@ class GadgetFile final : public SnapshotFile {
   /// How many rows of `width` numbers a block has: what its name says, not its bytes.
   std::int64_t rows_of(const FoundBlock& block) const { return block.name == "MASS" ? massive_count() : count_; }
 
+  /// 4 or 8 bytes per number: the length of the block says which.
   void read_reals(const FoundBlock& block, std::int64_t first, std::int64_t n,
                   const std::vector<std::vector<double>*>& to, std::int64_t at, int threads) const {
     const std::int64_t value_bytes = block.bytes / (rows_of(block) * static_cast<std::int64_t>(to.size()));
@@ -415,6 +418,7 @@ class GadgetWriter final : public SnapshotWriter {
     file_.write_at(at, text.data(), text.size());
   }
 
+  /// Finds the rows of the particles in each block, and writes slabs of rows on all threads.
   void take(const Particles& from, std::int64_t first, std::int64_t n, std::int64_t) override {
     const auto begin = next_row_;
     const PieceRows rows = find_rows(from, first, n, next_row_);

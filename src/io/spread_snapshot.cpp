@@ -70,6 +70,7 @@ class FilePlan {
   struct Rows {
     std::int64_t begin = 0, end = 0;
   };
+  /// The rows of a species are shared out evenly over the files; a rank has those that lie in its own range.
   Rows rows(int rank, int file, int species) const {
     const auto r = static_cast<std::size_t>(rank);
     const Shares shares{all_.counts[species], files_};

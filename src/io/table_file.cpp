@@ -8,6 +8,7 @@
 
 namespace pergola {
 
+/// Numbers are stored as 64-bit reals, words as texts of one length.
 void write_table_file(const std::filesystem::path& path, const std::vector<std::pair<std::string, std::string>>& texts,
                       const std::vector<FileColumn>& columns) {
   AtomicFile target(path);
@@ -94,6 +95,7 @@ void write_spectrum(const std::filesystem::path& path, const SpectrumFile& spect
   target.commit();
 }
 
+/// Axes that the file does not have are left out.
 SpectrumFile read_spectrum(const std::filesystem::path& path) {
   const hdf5::File file(path);
   if (!file.has_attribute("/", "format") || file.texts("/", "format")[0] != format_name)

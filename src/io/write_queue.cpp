@@ -51,12 +51,14 @@ void WriteQueue::push_owned(std::int64_t bytes, std::unique_ptr<AnyJob> job) {
   changed_.notify_all();
 }
 
+/// A failure stays: each later call throws it again.
 void WriteQueue::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return idle(); });
   if (failure_) std::rethrow_exception(failure_);
 }
 
+/// Looks only; a run calls it between steps to learn of a full disk early.
 void WriteQueue::check() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);

@@ -125,6 +125,7 @@ std::string with_text_layer(std::string svg, const Drawing& figure, const std::s
 
 constexpr const char* font_family = "DejaVu Sans";
 
+/// Cairo remembers the first failure of a context or surface: one check at the end finds it.
 void check_cairo(cairo_status_t status) {
   if (status == CAIRO_STATUS_SUCCESS) return;
   throw Error(status == CAIRO_STATUS_NO_MEMORY ? ErrorKind::device : ErrorKind::system,

@@ -11,6 +11,7 @@
 
 namespace pergola {
 
+/// In sRGB values, without conversion to light.
 Color blend(Color under, Color over, double opacity) {
   const auto mix = [opacity](std::uint8_t a, std::uint8_t b) {
     return static_cast<std::uint8_t>(std::lround(a + (b - a) * opacity));

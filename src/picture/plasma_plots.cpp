@@ -68,6 +68,7 @@ void refuse_none(const PhaseSpace& particles) {
 
 }  // namespace
 
+/// Colours reach down 2.5 decades from the highest density.
 PhaseSpaceLimits phase_space_limits(const PhaseSpace& particles) {
   refuse_none(particles);
   const Limits across = across_of(particles), up = up_of(particles);

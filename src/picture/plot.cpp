@@ -163,6 +163,7 @@ double widest_label(const std::vector<Tick>& ticks) {
   return width;
 }
 
+/// One tick for each `spacing` pixels, and at least two.
 int ticks_wanted(double length, double spacing) { return std::max(2, static_cast<int>(length / spacing)); }
 std::vector<Tick> ticks_across(const Scale& scale, double width) { return scale.ticks(ticks_wanted(width, 95)); }
 std::vector<Tick> ticks_up(const Scale& scale, double height) { return scale.ticks(ticks_wanted(height, 48)); }

@@ -78,6 +78,7 @@ constexpr double frame_fraction = 0.93;       // of the particles, in the automa
 constexpr int margin_parts = 8;               // the map is made with a margin of this part of its width
 constexpr int widest_blur_parts = 14;         // the widest Gaussian is this part of the width
 
+/// Right and up in the picture, for a line of sight along x, y or z.
 const std::vector<double>& right_of(const Particles& p, SightLine axis) { return axis == SightLine::x ? p.y : p.x; }
 const std::vector<double>& up_of(const Particles& p, SightLine axis) { return axis == SightLine::z ? p.y : p.z; }
 double right_of(Vec3<double> v, SightLine axis) { return axis == SightLine::x ? v.y : v.x; }

@@ -30,6 +30,7 @@ double round_length(double length) {
 double text_size(const Projection& map) { return std::max(10.5, map.pixels / 52.0); }
 double edge_of(const Projection& map) { return std::max(17.6, map.pixels / 32.7); }
 
+/// Letters with a dark halo, so that they can be read on bright maps.
 TextStyle style_of(const Projection& map) {
   TextStyle style{text_size(map), legend_color, Align::left};
   style.halo = 0.16 * style.size;
@@ -222,7 +223,7 @@ DensityRange density_range(const Projection& map) {
   return {std::clamp(below(0.01) / 2, high * 1e-5, high / 30), high};
 }
 
-/// Layers add up as light, so their order does not matter.
+/// Layers add up as light, from black.
 Drawing render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options) {
   const int pixels = layers.front().map.pixels;
   Image image(pixels, pixels);

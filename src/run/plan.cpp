@@ -226,6 +226,7 @@ void set_range(RunPlan& plan, double factor) {
   plan.seconds_high = plan.seconds * factor;
 }
 
+/// By the kind of system.
 RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
   static const std::map<std::string, RunPlan (*)(const RunConfig&, const PlanOptions&)> by_kind{
       {"gravity", plan_gravity}, {"plasma", plan_plasma}};
