@@ -20,7 +20,7 @@ using OpenPmdDimension = std::vector<double>;
 
 inline constexpr std::array<const char*, 3> openpmd_axes{"x", "y", "z"};
 
-/// The meshes of an openPMD file: charge density, potential and electric field, which come one after the other, each in
+/// The meshes of an openPMD file: charge density, potential and electric field, one after the other. Each comes in
 /// pieces of any number of columns, so that only a piece is in memory.
 class OpenPmdMeshes {
  public:

@@ -73,8 +73,8 @@ Pause PauseWatch::decide(double time, std::int64_t steps, bool interrupted, bool
   return wishes.show ? Pause::show : Pause::none;
 }
 
-/// The time left must be enough for the longest time between two looks once more, for the files that wait and for a
-/// checkpoint, which is larger than a snapshot.
+/// The time left must be enough for the longest time between two looks once more, for waiting files, and for a
+/// checkpoint. A checkpoint is larger than a snapshot.
 bool PauseWatch::wall_time_is_over() const {
   const double limit = options_.wall_limit_seconds;
   if (limit <= 0) return false;
