@@ -8,6 +8,9 @@
 #include "base/error.hpp"
 #include "config/keys.hpp"
 
+// An analysis keeps its own defaults: a key in [output.NAME] is stored only if it is given, under "NAME.key", and
+// config_text() shows only those. Values are checked when they are read, by the key of the analysis itself, so that a
+// wrong one is refused before the run starts.
 namespace pergola {
 
 namespace {
@@ -38,6 +41,7 @@ ConfigKey option_key(const std::string& analysis, const Key<AnalysisOptions>& ke
 
 }  // namespace
 
+/// A name that is given twice counts once. The order is that of the file.
 ConfigKey analyses_key() {
   const std::string path = "output.analyses";
   std::vector<std::string> names;
@@ -64,6 +68,7 @@ ConfigKey analyses_key() {
           }};
 }
 
+/// The keys of all analyses of particles, also of those that output.analyses does not name.
 std::vector<ConfigKey> analysis_keys() {
   std::vector<ConfigKey> keys;
   for (const AnalysisEntry* entry : entries())
@@ -78,6 +83,7 @@ bool is_analysis_key(const std::string& path) {
          });
 }
 
+/// An option of an analysis that is not named would have no effect: most likely the name was forgotten.
 void check_analyses(const RunConfig& config, const FindValue& find) {
   for (const auto& [name, given] : config.output.analysis_options) {
     const std::string analysis = name.substr(0, name.find('.')), path = "output." + name;

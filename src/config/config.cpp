@@ -21,6 +21,7 @@ namespace pergola {
 
 namespace {
 
+/// A value with the path of its key, such as "time.eta".
 struct Entry {
   std::string path;
   ConfigValue value;
@@ -32,14 +33,17 @@ const ConfigKey* find_key(const std::string& path) {
   return nullptr;
 }
 
+/// Whether a path is a key, also one whose value is a table of its own.
 bool is_leaf(const std::string& path) { return find_key(path) || path.starts_with("expect."); }
 
+/// Whether keys lie below this path.
 bool is_known_table(const std::string& path) {
   if (path == "particles" || path == "expect") return true;
   return std::any_of(config_keys().begin(), config_keys().end(),
                      [&](const ConfigKey& key) { return key.path.starts_with(path + "."); });
 }
 
+/// [plasma] alone decides the kind, also if it is empty.
 bool is_table_of_a_kind(const std::string& path) {
   const KindEntry* kind = kind_with_table(path);
   return kind && kind->table == path;
@@ -96,6 +100,7 @@ struct TableArray {
   bool by_name;  // WHICH is what the table has as `name`; else its number, from 1 on
 };
 
+/// The value of `name` in the table; empty without one.
 std::string name_in(const ConfigValue::Table& table) {
   for (const auto& [key, value] : table)
     if (const auto* word = value.get_if<std::string>(); word && key == "name") return *word;
@@ -126,11 +131,13 @@ bool set_in_array(const TableArray& of, const std::string& path, const ConfigVal
                           of.by_name ? fmt::format("with the name \"{}\"", which) : fmt::format("number {}", which)));
 }
 
+/// Species are named in --set by their name, parts by their number.
 bool set_in_arrays(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
   return set_in_array({"plasma.species", true}, path, value, entries) ||
          set_in_array({"particles.parts", false}, path, value, entries);
 }
 
+/// All entries in the order of their lines, changed by --set in the order of the command line.
 std::vector<Entry> collect(const std::string& text, const std::string& source, const std::vector<std::string>& sets) {
   std::vector<Entry> entries;
   flatten("", parse_toml(text, source), entries);
@@ -151,18 +158,22 @@ std::vector<Entry> collect(const std::string& text, const std::string& source, c
   return entries;
 }
 
+/// The first entry with this path; null: none.
 const Entry* find_entry(const std::vector<Entry>& entries, const std::string& path) {
   for (const auto& entry : entries)
     if (entry.path == path) return &entry;
   return nullptr;
 }
 
+/// A text that is not empty.
 const std::string& read_string(const Entry& entry, const std::string& expected) {
   const auto* text = entry.value.get_if<std::string>();
   if (!text || text->empty()) refuse(entry.value, entry.path, expected);
   return *text;
 }
 
+/// The message lists the keys of the same table, and suggests the nearest one: first a key of the same name in another
+/// table, then the nearest name in this table, then the nearest path.
 [[noreturn]] void refuse_unknown(const Entry& entry, const RunConfig& config) {
   const auto dot = entry.path.rfind('.');
   const std::string table = dot == std::string::npos ? "" : entry.path.substr(0, dot + 1);
@@ -196,6 +207,7 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
+/// The model's own options, n and seed. They mean nothing without a model.
 void read_particles_entry(const Entry& entry, RunConfig& config) {
   auto& particles = config.particles;
   const std::string name = entry.path.substr(std::strlen("particles."));
@@ -292,7 +304,9 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
 
 /// Reads a file or pipe. What is too large is no configuration.
 std::string read_all(const std::filesystem::path& path) {
+  // Bytes. A pipe without end must not fill memory.
   constexpr std::size_t largest = std::size_t{16} << 20;
+  // A wrong path is the user's error; all else is the operating system's.
   const auto fail = [&](int code) {
     const bool refused = code != ENOENT && code != ENOTDIR && code != EISDIR && code != ENAMETOOLONG;
     throw Error(refused ? ErrorKind::system : ErrorKind::input,
@@ -343,6 +357,7 @@ void resolve_files(std::vector<Entry>& entries, const std::filesystem::path& fol
 
 }  // namespace
 
+/// The constant follows from the units and the precision from the kind, so neither is a key of the solver.
 SolverOptions RunConfig::solver_options() const {
   SolverOptions options = gravity;
   options.gravitational_constant = gravitational_constant();
@@ -367,6 +382,7 @@ std::vector<Expectation> RunConfig::expectations() const {
   return all;
 }
 
+/// The last four are measured of a plasma only (plasma_measure_names()), energies and momentum of both kinds.
 const std::vector<std::string>& expectation_names() {
   static const std::vector<std::string> names{"energy_error", "virial_ratio",     "half_mass_radius", "energy",
                                               "momentum",     "angular_momentum", "return_distance",  "frequency",
@@ -378,13 +394,16 @@ RunConfig parse_config(const std::string& text, const std::string& source, const
   return read_entries(collect(text, source, sets), source);
 }
 
+/// The source in messages is "(defaults)", because there is no file.
 RunConfig parse_force_config(const std::vector<std::string>& sets) {
   const std::string source = "(defaults)";
   return read_entries(collect("", source, sets), source, false);
 }
 
+/// Writing and reading again applies every rule to a configuration that a program has filled in.
 void RunConfig::check() const { parse_config(config_text(*this), source); }
 
+/// Files of particles are opened here, for their units and cosmology; parse_config() opens none.
 RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets) {
   auto entries = collect(read_all(path), path.string(), sets);
   resolve_files(entries, folder_of(path));

@@ -32,6 +32,7 @@ struct PERGOLA_API RunConfig {
   std::string source = "(defaults)";  // file name, for messages
   std::string kind = "gravity";       // of system: a name in kind_entries() (config/kind.hpp), found from the tables
 
+  /// [run]: end, device and precision.
   struct Run {
     double end_time = 1.0;  // with [cosmology] the scale factor
     std::string device = "auto";
@@ -67,6 +68,7 @@ struct PERGOLA_API RunConfig {
   std::optional<physics::Cosmology> cosmology;  // [cosmology]: the run is one in an expanding universe
   bool inherited_cosmology = false;             // it is that of particles.file
 
+  /// [output]: intervals are in the time of the run, or in ln a with [cosmology].
   struct Output {
     double snapshots_every = 0.25;      // 0: first and last only; in ln a, where there is [cosmology]
     double energy_every = 0.0625;       // the same
@@ -85,6 +87,7 @@ struct PERGOLA_API RunConfig {
     std::map<std::string, double> more;             // of keys that registered outputs bring (register_number_key())
   } output;
 
+  /// [units]: a named system, or custom units.
   struct Units {
     std::string system = "auto";  // or one of unit_systems(), or custom; plasma | si for a plasma
     // Of custom units, in cgs; 0: not given. Of the last two one.

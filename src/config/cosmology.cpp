@@ -15,6 +15,10 @@
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"
 
+// With [cosmology] the time of a run is the scale factor a, and intervals of outputs are in ln a. Redshifts are 1/a
+// − 1. The cosmology comes from [cosmology], else from a model that has its own, else from the header of
+// particles.file. A model's own parameters that contradict [cosmology] are refused. Checks here need no particles: the
+// background must expand, times must be in order, the box must fit the solver.
 namespace pergola {
 
 namespace {
@@ -23,6 +27,7 @@ namespace {
 constexpr std::array<const char*, 4> of_a_universe{"run.end_redshift", "output.redshifts", "output.structure_most",
                                                    "output.power_reference"};
 
+/// A key of [cosmology] for each parameter of physics/cosmology.hpp, with the range that is stated there.
 ConfigKey parameter_key(const physics::CosmologyParameter& parameter) {
   const std::string path = fmt::format("cosmology.{}", parameter.name);
   const Range range = parameter.above ? Range::above(parameter.low) : Range::between(parameter.low, parameter.high);
@@ -72,6 +77,7 @@ std::vector<ConfigKey> cosmology_keys() {
   return keys;
 }
 
+/// Another way to give run.end_time; config_text() shows only the scale factor.
 ConfigKey end_redshift_key() {
   const std::string path = "run.end_redshift";
   return {path, "",
@@ -99,6 +105,7 @@ ConfigKey redshifts_key() {
           }};
 }
 
+/// The table is read once here, so that a wrong file is refused before the run and not at its end.
 ConfigKey power_reference_key() {
   const std::string path = "output.power_reference";
   return {path, "a table of the power spectrum at the end, k in h/Mpc and P in (Mpc/h)^3, to compare with",
@@ -116,11 +123,13 @@ ConfigKey power_reference_key() {
           [](const RunConfig& config) { return toml_string(config.output.power_reference); }};
 }
 
+/// GADGET's header of a static run has Omega0 = 0, or a time that is not the scale factor of its redshift.
 bool is_cosmological(const SnapshotHeader& header) {
   return header.omega0.value_or(0) > 0 && header.hubble_param.value_or(0) > 0 && header.time > 0 &&
          std::abs(header.time * (1 + header.redshift) - 1) < 1e-3;
 }
 
+/// w0 and wa are not in GADGET's header: they keep their defaults.
 void inherit_cosmology(RunConfig& config) {
   if (config.cosmology) return;
   SnapshotHeader header;
@@ -138,6 +147,8 @@ void inherit_cosmology(RunConfig& config) {
   config.cosmology->omega_baryon = header.omega_baryon.value_or(config.cosmology->omega_baryon);
 }
 
+/// Defaults of a universe: block or adaptive steps of at most 1/64, and outputs by ln a. Keys that mean nothing
+/// without [cosmology] are refused.
 void complete_cosmology(RunConfig& config, const FindValue& find) {
   agree_with_model(config, find);
   const ConfigValue* end = find("run.end_redshift");
@@ -166,6 +177,7 @@ void complete_cosmology(RunConfig& config, const FindValue& find) {
     if (const ModelInfo& model = find_model(config.particles.model); model.own_units) config.units.system = model.units;
 }
 
+/// N-body units have no lengths in Mpc: there H₀ is 1.
 std::optional<physics::Background> RunConfig::background() const {
   if (!cosmology) return std::nullopt;
   const UnitSystem used = unit_system();
@@ -174,12 +186,14 @@ std::optional<physics::Background> RunConfig::background() const {
       without_lengths ? 1 : physics::hubble_in_units_per_h(used.length_cm, used.velocity_cm_per_s));
 }
 
+/// Integrators need the background to step in an expanding universe.
 TimeOptions RunConfig::time_options() const {
   TimeOptions options = time;
   options.background = background();
   return options;
 }
 
+/// In ln a with [cosmology], else in time.
 double RunConfig::length_between(double from, double to) const { return cosmology ? std::log(to / from) : to - from; }
 
 namespace {
@@ -202,6 +216,7 @@ std::optional<double> standstill(const physics::Background& background, double e
   return std::nullopt;
 }
 
+/// Refuses universes that no run can begin in: more baryons than matter, dark energy that rules early, a standstill.
 void check_background(const RunConfig& config, const FindValue& find) {
   const physics::Cosmology& universe = *config.cosmology;
   if (universe.omega_baryon > universe.omega_matter)
@@ -220,6 +235,7 @@ void check_background(const RunConfig& config, const FindValue& find) {
                     *a));
 }
 
+/// The run must end after its start, and redshifts of snapshots must lie after it.
 void check_times(const RunConfig& config, const FindValue& find, double start) {
   const double redshift = 1 / start - 1;
   if (config.run.end_time <= start) {
@@ -237,6 +253,7 @@ void check_times(const RunConfig& config, const FindValue& find, double start) {
                           fmt::format("at most particles.redshift, {:.6g}, found {}", redshift, to_text(at)));
 }
 
+/// The model fills a periodic box of a known side: the solver must have periodic boundaries and the same side.
 void check_box(const RunConfig& config, const FindValue& find, double side) {
   const SolverEntry& solver = solver_entry(config.gravity.solver);
   const std::string which = fmt::format("the model {} has a periodic box of {}", config.particles.model, to_text(side));

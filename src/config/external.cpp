@@ -7,12 +7,16 @@
 #include "base/text.hpp"
 #include "config/keys.hpp"
 
+// A potential is a table { kind, parameters, centre }. The kind decides which parameters exist; external_kinds() states
+// their ranges and which of them are required. The centre is at the origin if none is given.
+// Numbers are in the units of the run.
 namespace pergola {
 
 namespace {
 
 const std::string external_path = "gravity.external";
 
+/// Read first, because the other names depend on it.
 const ExternalKindInfo& read_kind(const ConfigValue& where, const ConfigValue::Table& table, const std::string& path) {
   std::vector<std::string> names;
   for (const auto& known : external_kinds()) names.push_back(known.name);
@@ -31,6 +35,7 @@ Vec3<double> read_centre(const ConfigValue& value, const std::string& path) {
   return {number(0), number(1), number(2)};
 }
 
+/// Unknown names are refused with the nearest one, as in all tables.
 ExternalPotential read_potential(const ConfigValue& value, const std::string& path) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) refuse(value, path, "a table such as { kind = \"plummer\", mass = 1, radius = 2 }");
@@ -67,6 +72,7 @@ void read_potentials(RunConfig& config, const ConfigValue& value) {
     config.gravity.external.push_back(read_potential((*array)[k], fmt::format("{}[{}]", external_path, k)));
 }
 
+/// An inline table that reads back to the same potential.
 std::string potential_text(const ExternalPotential& potential) {
   const ExternalKindInfo& kind = external_kind(potential.kind);
   std::string text = fmt::format("{{ kind = {}", toml_string(kind.name));

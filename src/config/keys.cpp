@@ -20,6 +20,7 @@ namespace pergola {
 
 namespace {
 
+/// cuda:K is the GPU with number K. Whether there is one is asked when it is opened.
 ConfigKey device_key() {
   return {"run.device", "auto | cpu | cuda | cuda:K",
           [](RunConfig& config, const ConfigValue& value) {
@@ -34,6 +35,7 @@ ConfigKey device_key() {
 
 using SpeciesLengths = std::array<double, species_count>;
 
+/// Species that a table does not name keep their lengths.
 void read_lengths(const ConfigValue& value, const std::string& path, SpeciesLengths& lengths) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) {
@@ -56,6 +58,7 @@ void read_lengths(const ConfigValue& value, const std::string& path, SpeciesLeng
   }
 }
 
+/// One number if all species have the same length.
 std::string lengths_text(const SpeciesLengths& lengths) {
   if (std::count(lengths.begin(), lengths.end(), lengths[0]) == std::ssize(lengths)) return to_text(lengths[0]);
   std::vector<std::string> parts;
@@ -73,6 +76,7 @@ ConfigKey lengths_key(const std::string& path, const std::string& help, SpeciesL
           [=](const RunConfig& config) { return lengths_text(config.gravity.softening.*lengths); }};
 }
 
+/// The words come from the table of pair laws, in the order of SofteningKernel.
 ConfigKey softening_kernel_key() {
   const std::string path = "gravity.softening_kernel";
   std::vector<std::string> words, listed;
@@ -88,6 +92,7 @@ ConfigKey softening_kernel_key() {
           [](const RunConfig& config) { return toml_string(pair_law(config.gravity.softening.kernel).name); }};
 }
 
+/// `version` and [run].
 std::vector<ConfigKey> run_keys() {
   return {integer_key(
               "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
@@ -132,6 +137,7 @@ std::vector<ConfigKey> solver_keys() {
   return keys;
 }
 
+/// Keys that several integrators share are listed once, with the help of the first.
 std::vector<ConfigKey> time_keys() {
   std::vector<ConfigKey> keys{word_key(
       "time.integrator", fmt::format("{}", fmt::join(integrator_names(), " | ")), integrator_names(),
@@ -147,6 +153,7 @@ std::vector<ConfigKey> time_keys() {
   return keys;
 }
 
+/// Keys of [output] that all kinds share, or that runs under gravity have.
 std::vector<ConfigKey> output_keys() {
   return {real_key(
               "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
@@ -220,6 +227,7 @@ KeyValue key_value(const ConfigValue& value, const std::string& path) {
   return numbers;
 }
 
+/// Reals are written with the digits that lead back to the same bits.
 std::string toml_value(const KeyValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
@@ -237,6 +245,7 @@ const std::string& read_word(const ConfigValue& value, const std::string& path, 
   return *word;
 }
 
+/// Integers are taken as reals. NaN and infinities lie in no range.
 double read_real(const ConfigValue& value, const std::string& path, const Range& range) {
   double number = std::numeric_limits<double>::quiet_NaN();
   if (const auto* real = value.get_if<double>()) number = *real;
@@ -245,6 +254,7 @@ double read_real(const ConfigValue& value, const std::string& path, const Range&
   return number;
 }
 
+/// Also whole reals such as 1e6, and words such as "64^3".
 std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range) {
   if (const auto* integer = value.get_if<std::int64_t>(); integer && range.contains(static_cast<double>(*integer)))
     return *integer;
@@ -259,6 +269,7 @@ std::int64_t read_integer(const ConfigValue& value, const std::string& path, con
   refuse(value, path, range.text("an integer"));
 }
 
+/// A number alone: the tolerance if 0 is expected, else the expected value with a tolerance of 5 %.
 Expectation read_expectation(const std::string& name, const ConfigValue& value) {
   const std::string path = "expect." + name;
   const auto& names = expectation_names();
@@ -294,6 +305,7 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
 
 namespace {
 
+/// A function's static variable: it exists before the first registration, in whatever order sources are initialized.
 std::vector<NumberKey>& number_keys() {
   static std::vector<NumberKey> all{{"output.radii_every",
                                      "time between lines of lagrangian.csv; 0: none, -1: that of energy.csv",
@@ -301,6 +313,7 @@ std::vector<NumberKey>& number_keys() {
   return all;
 }
 
+/// Their values are in RunConfig::output.more, because RunConfig has no member for them.
 std::vector<ConfigKey> registered_keys() {
   std::vector<ConfigKey> keys;
   for (const NumberKey& key : number_keys())
@@ -319,6 +332,7 @@ std::vector<ConfigKey> registered_keys() {
 
 void register_number_key(NumberKey key) { number_keys().push_back(std::move(key)); }
 
+/// Made at the first call: keys must be registered before.
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
@@ -332,6 +346,7 @@ const std::vector<ConfigKey>& config_keys() {
 
 namespace {
 
+/// Both numbers are written, so that the text does not depend on default tolerances.
 std::string expect_text(const std::vector<Expectation>& expect) {
   if (expect.empty()) return "";
   std::string text = "\n[expect]\n";
@@ -343,6 +358,7 @@ std::string expect_text(const std::vector<Expectation>& expect) {
 
 }  // namespace
 
+/// Keys of other kinds of system, and of a universe without [cosmology], are left out. [particles] stands after [run].
 std::string config_text(const RunConfig& config) {
   const KindEntry& kind = kind_of(config);
   std::string text, table;

@@ -14,7 +14,9 @@
 
 namespace pergola {
 
+/// Intervals are compared with the length of the run, in time or ln a.
 void check_output_counts(const RunConfig& config, double start) {
+  // More outputs than that would fill any disk: the interval must be a mistake.
   constexpr double most = 1e9;
   const double length = config.length_between(start, config.run.end_time);
   const auto check = [&](const char* key, double every) {
@@ -32,6 +34,7 @@ void check_output_counts(const RunConfig& config, double start) {
 
 namespace {
 
+/// Of [time] only the step is shared with plasmas, of [units] only the system.
 bool gravity_owns(const std::string& path) {
   return path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
          is_universe_key(path) || path == "output.radii_every" || path == "output.files" || is_analysis_key(path) ||
@@ -45,6 +48,7 @@ std::vector<std::string> gravity_unit_systems() {
   return names;
 }
 
+/// "auto" is what the solver's entry states.
 Precision gravity_precision(const RunConfig& config) {
   const std::string& word = config.run.precision;
   if (word == "auto") return solver_entry(config.gravity.solver).default_precision;
@@ -56,6 +60,7 @@ std::optional<std::uint64_t> gravity_seed(const RunConfig& config) {
   return config.particles.options.seed;
 }
 
+/// Conflicts between keys of one part are found by that part. The message names the line of the key, if it was given.
 void check_combinations(const RunConfig& config, const FindValue& find, bool with_steps) {
   auto conflict = units_conflict(config.units);
   if (!conflict) conflict = solver_conflict(config.gravity);
@@ -71,6 +76,7 @@ bool has_files(const RunConfig::ParticlesTable& particles) {
   return std::any_of(all.begin(), all.end(), [](const auto& part) { return !part.file.empty(); });
 }
 
+/// The order matters: the cosmology decides the default integrator, and units are needed for the models' constant.
 void gravity_complete(RunConfig& config, const FindValue& find, bool with_steps) {
   check_parts(config, find);
   if (with_steps) complete_cosmology(config, find);
@@ -103,12 +109,14 @@ bool expects_of_a_wave(const std::string& path) {
   });
 }
 
+/// [plasma], what is expected of waves, and its keys of [output].
 bool plasma_owns(const std::string& path) {
   const auto keys = plasma_output_keys();
   return path.starts_with("plasma.") || expects_of_a_wave(path) ||
          std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& key) { return key.path == path; });
 }
 
+/// Why a plasma does not take a key that only gravity has.
 std::string plasma_refusal(const std::string& path) {
   if (path.starts_with("time.")) return "a run with [plasma] takes fixed steps of time.step; leave this key out";
   return "a run has [plasma] or [particles] and [gravity], not both; leave one of them out";
@@ -116,6 +124,7 @@ std::string plasma_refusal(const std::string& path) {
 
 std::vector<std::string> plasma_unit_systems() { return {"plasma", "si"}; }
 
+/// "auto" is single precision.
 Precision plasma_precision(const RunConfig& config) {
   return config.run.precision == "double" ? Precision::double_ : Precision::single;
 }
@@ -141,6 +150,7 @@ const std::vector<KindEntry>& kind_entries() {
   return all;
 }
 
+/// By its name in RunConfig::kind, which read_entries() has found from the tables.
 const KindEntry& kind_of(const RunConfig& config) {
   for (const KindEntry& kind : kind_entries())
     if (kind.name == config.kind) return kind;
@@ -153,6 +163,7 @@ const KindEntry* kind_with_table(const std::string& path) {
   return nullptr;
 }
 
+/// Keys that no kind owns belong to all kinds.
 bool has_key(const KindEntry& kind, const std::string& path) {
   const auto& all = kind_entries();
   return kind.owns(path) ||
@@ -163,6 +174,7 @@ Precision RunConfig::precision() const { return kind_of(*this).precision(*this);
 
 std::optional<std::uint64_t> RunConfig::seed() const { return kind_of(*this).seed(*this); }
 
+/// Asked when a run begins: a configuration without particles is complete enough for a force evaluation.
 void RunConfig::require_particles() const {
   if (has_key(kind_of(*this), "particles.model") && particles.model.empty() && particles.file.empty() &&
       particles.parts.empty())

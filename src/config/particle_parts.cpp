@@ -9,6 +9,9 @@
 #include "config/kind.hpp"
 #include "config/value.hpp"
 
+// [particles] names a model or a file. [[particles.parts]] names two of them instead, which [particles.orbit] puts on
+// a Kepler orbit about each other, as `pergola merge` does. A model decides which options exist, so its name is read
+// before them. Units: lengths of the run, angles in degrees.
 namespace pergola {
 
 namespace {
@@ -21,6 +24,7 @@ std::string model_value_text(const ModelValue& value) {
   return toml_string(std::get<std::string>(value));
 }
 
+/// Reads model or file first, then the options of the model; a file has none.
 RunConfig::ParticlesPart read_part(const ConfigValue& value, const std::string& path) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) refuse(value, path, "a table with model or file");
@@ -51,6 +55,7 @@ RunConfig::ParticlesPart read_part(const ConfigValue& value, const std::string& 
   return part;
 }
 
+/// Exactly two systems.
 void read_parts(RunConfig& config, const ConfigValue& value) {
   const auto* array = value.get_if<ConfigValue::Array>();
   if (!array || array->size() != 2)
@@ -89,6 +94,7 @@ const std::vector<OrbitKey>& orbit_keys() {
 
 }  // namespace
 
+/// The array has no text of its own: particles_text() writes it after the orbit.
 std::vector<ConfigKey> parts_keys() {
   std::vector<ConfigKey> keys{{array_path, "two systems, each a model or a file", read_parts, nullptr}};
   for (const OrbitKey& key : orbit_keys()) {
@@ -105,6 +111,7 @@ std::vector<ConfigKey> parts_keys() {
   return keys;
 }
 
+/// Comments begin in one column, so that a long configuration can be read.
 std::string config_line(const std::string& name, const std::string& value, const std::string& comment) {
   const std::string text = fmt::format("{} = {}", name, value);
   return comment.empty() ? text + "\n" : fmt::format("{:<34} # {}\n", text, comment);
@@ -131,6 +138,7 @@ std::string part_text(const RunConfig::ParticlesPart& part) {
 
 }  // namespace
 
+/// Written apart from other keys, because the options depend on the model.
 std::string particles_text(const RunConfig& config) {
   const auto& particles = config.particles;
   std::string text = "\n[particles]\n" + part_text(particles);
@@ -142,6 +150,7 @@ std::string particles_text(const RunConfig& config) {
   return text;
 }
 
+/// An orbit needs two systems, open space, a pericentre and a separation.
 void check_parts(const RunConfig& config, const FindValue& find) {
   const auto& particles = config.particles;
   const ConfigValue* parts = find(array_path);
@@ -163,6 +172,7 @@ void check_parts(const RunConfig& config, const FindValue& find) {
     if (!find(fmt::format("{}.{}", orbit_path, name)))
       throw Error(ErrorKind::input,
                   fmt::format("{}: {}.{}: expected a number > 0, found none", parts->where(), orbit_path, name));
+  // The orbit's shape does not depend on the mass: a separation beyond the apocentre is found here already.
   try {
     merge_orbit(1, particles.orbit);
   } catch (const Error& error) {
@@ -171,6 +181,7 @@ void check_parts(const RunConfig& config, const FindValue& find) {
   }
 }
 
+/// Fills in what the model needs to be made: its options with defaults, the constant and the external potentials.
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config) {
   auto& options = part.options;
   options.external = config.gravity.external;
@@ -191,6 +202,7 @@ const std::string& read_model_name(const ConfigValue& value, const std::string& 
   return *name;
 }
 
+/// Values are checked by the model's own table of options.
 bool read_model_key(const std::string& name, const ConfigValue& value, const std::string& path,
                     RunConfig::ParticlesPart& part) {
   const ModelInfo& model = find_model(part.model);

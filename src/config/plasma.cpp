@@ -8,6 +8,10 @@
 #include "base/text.hpp"
 #include "config/keys.hpp"
 
+// Values stay in the units of the file: lengths in cells, Debye lengths or metres, times in 1/ω_p or seconds, charges
+// in e and masses in m_e. PlasmaConfig::options() and load() convert them (plasma_config.cpp). Each inline table has a
+// list of readers by name, so that an unknown name is refused with the nearest one.
+// Checks here look at one value or one table; Completion in plasma_config.cpp looks at several keys.
 namespace pergola {
 
 namespace {
@@ -40,6 +44,7 @@ Enum read_choice(const ConfigValue& value, const std::string& path, const std::a
 /// The entries of an inline table, each by the reader of its name.
 using Readers = std::vector<std::pair<std::string, std::function<void(const ConfigValue&, const std::string&)>>>;
 
+/// Calls the reader of each name in the table.
 void read_table(const ConfigValue& value, const std::string& path, const std::string& example, const Readers& readers) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) refuse(value, path, "a table such as " + example);
@@ -57,6 +62,7 @@ void read_table(const ConfigValue& value, const std::string& path, const std::st
   }
 }
 
+/// Throws Error(input) if a table lacks a name.
 void require(const ConfigValue& table, const std::string& path, const std::string& name, const std::string& expected) {
   const auto* entries = table.get_if<ConfigValue::Table>();
   if (!entries || !find_in(*entries, name))
@@ -64,6 +70,7 @@ void require(const ConfigValue& table, const std::string& path, const std::strin
                 fmt::format("{}: {}.{}: expected {}, found none", table.where(), path, name, expected));
 }
 
+/// A density that varies along one axis; which parameters are required depends on its kind.
 PlasmaProfile read_profile(const ConfigValue& value, const std::string& path) {
   using Kind = PlasmaProfile::Kind;
   PlasmaProfile profile;
@@ -91,6 +98,7 @@ PlasmaProfile read_profile(const ConfigValue& value, const std::string& path) {
   return profile;
 }
 
+/// Only the parameters that this kind of profile uses.
 std::string profile_text(const PlasmaProfile& profile) {
   using Kind = PlasmaProfile::Kind;
   std::string text = fmt::format("{{ kind = \"{}\"", plasma_profile_names[static_cast<std::size_t>(profile.kind)]);
@@ -115,6 +123,7 @@ std::array<int, 3> read_mode(const ConfigValue& value, const std::string& path) 
   return mode;
 }
 
+/// A wave in the density or the velocity of a species at the start. A density must stay positive.
 PlasmaPerturbation read_perturbation(const ConfigValue& value, const std::string& path) {
   PlasmaPerturbation wave;
   Readers readers{{"kind",
@@ -165,6 +174,8 @@ void read_temperature(const ConfigValue& value, const std::string& path, PlasmaS
 
 constexpr std::array<std::string_view, 3> temperature_keys{"temperature", "temperature_ev", "temperature_kelvin"};
 
+/// Names become parts of openPMD paths and of column names, so only plain characters are allowed. Temperatures are
+/// given in one of three units; cold particles have none.
 PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& path) {
   using Scale = PlasmaSpeciesConfig::Scale;
   PlasmaSpeciesConfig species;
@@ -220,6 +231,7 @@ PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& pa
   return species;
 }
 
+/// Replaces all species. Names must differ, because files and --set use them.
 void read_all_species(RunConfig& config, const ConfigValue& value) {
   const auto* array = value.get_if<ConfigValue::Array>();
   if (!array || array->empty()) refuse(value, species_array, "an array of tables, each under [[plasma.species]]");
@@ -234,6 +246,7 @@ void read_all_species(RunConfig& config, const ConfigValue& value) {
   }
 }
 
+/// With all defaults, in the unit of temperature that the file has used.
 std::string species_text(const PlasmaSpeciesConfig& species) {
   std::string text = fmt::format("{{ name = {}, charge = {}, mass = {}, density = {}, particles_per_cell = {}",
                                  toml_string(species.name), to_text(species.charge), to_text(species.mass),
@@ -256,6 +269,7 @@ std::string all_species_text(const RunConfig& config) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+/// The number of cells along each axis also decides between two and three dimensions.
 ConfigKey plasma_cells_key() {
   const std::string path = "plasma.cells";
   return {path, "[x, y]: two dimensions, [x, y, z]: three; even numbers",
@@ -273,6 +287,7 @@ ConfigKey plasma_cells_key() {
           [](const RunConfig& config) { return fmt::format("[{}]", fmt::join(config.plasma.cells, ", ")); }};
 }
 
+/// B is the same everywhere and at all times.
 ConfigKey magnetic_field_key() {
   const std::string path = "plasma.magnetic_field";
   return {path, "uniform, in m_e omega_p/e, or tesla in SI",
@@ -284,6 +299,7 @@ ConfigKey magnetic_field_key() {
 
 }  // namespace
 
+/// [plasma], [[plasma.species]] and [plasma.wave].
 std::vector<ConfigKey> plasma_keys() {
   return {
       choice_key<PlasmaLengths>(
@@ -318,6 +334,7 @@ std::vector<ConfigKey> plasma_keys() {
           [](auto& c) -> auto& { return c.plasma.wave.until; })};
 }
 
+/// Keys of [output] that only a plasma has.
 std::vector<ConfigKey> plasma_output_keys() {
   return {integer_key(
       "output.spectrum_every", "steps between potentials taken for the spectrum; 0: none", Range::between(0, 1e9),

@@ -12,6 +12,7 @@
 
 namespace pergola {
 
+/// Lengths of computation are cells, times 1/ω_p. In SI both follow from the cell in metres and the first density.
 PlasmaUnits PlasmaConfig::units() const {
   PlasmaUnits units;
   units.lengths = lengths;
@@ -25,6 +26,7 @@ PlasmaUnits PlasmaConfig::units() const {
   return units;
 }
 
+/// `file` is the factor from computation to the file's units; here numbers go the other way.
 PlasmaOptions PlasmaConfig::options() const {
   const PlasmaUnits in = units();
   PlasmaOptions options;
@@ -85,6 +87,7 @@ struct Completion {
   }
   bool si() const { return config.units.system == "si"; }
 
+  /// Lengths and cells must say in which unit they are.
   void units() const {
     if (!find("units.system")) config.units.system = "plasma";
     const std::string& system = config.units.system;
@@ -104,6 +107,7 @@ struct Completion {
                                           : "expected the side of a cell in Debye lengths, found none");
   }
 
+  /// Velocities default to the dimensions. Two velocities allow a magnetic field along z only.
   void grid() const {
     if (plasma.cells.empty())
       refuse_key("plasma.cells", "expected two or three even numbers such as [64, 64], found none");
@@ -127,6 +131,7 @@ struct Completion {
     if (!find("output.snapshots_every")) config.output.snapshots_every = 0;
   }
 
+  /// Defaults and limits of species k: density, unit of temperature, and directions that exist.
   void one_species(std::size_t k) const {
     PlasmaSpeciesConfig& species = plasma.species[k];
     if (si() && species.density == 0) refuse_species(k, "density", "expected a number > 0 in m^-3, found none");
@@ -147,6 +152,7 @@ struct Completion {
                      "expected nothing along z in two dimensions");
   }
 
+  /// A periodic box with a net charge has no potential. Densities are averaged over their profiles.
   void neutrality() const {
     if (plasma.background) return;
     const PlasmaOptions options = plasma.options();
@@ -162,6 +168,7 @@ struct Completion {
                              net, si() ? "e per cubic metre" : "e n0 per volume"));
   }
 
+  /// Refuses what is never measured of a plasma, and waves without the spectrum that they are fitted to.
   void expectations() const {
     for (const char* name : {"virial_ratio", "half_mass_radius", "angular_momentum", "return_distance"})
       if (find(std::string("expect.") + name)) refuse_key(std::string("expect.") + name, "not known for a plasma");

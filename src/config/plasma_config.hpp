@@ -1,5 +1,6 @@
 #pragma once
 // The table [plasma] as it is read, in the units of the file, and as it is computed.
+// Numbers stay as in the file; options() and load() convert them to units of computation (plasma/units.hpp).
 #include <array>
 #include <cstdint>
 #include <string>

@@ -11,6 +11,9 @@
 #include "config/kind.hpp"
 #include "io/snapshot.hpp"
 
+// units.system names the meaning of all numbers of a run. "auto" takes the units that a file of particles states, else
+// N-body units (G = 1). "custom" is given by length, mass, and velocity or time, in cgs or in SI; stored are cgs.
+// Units fix the gravitational constant; particles are not converted, so files and keys must have the same units.
 namespace pergola {
 
 namespace {
@@ -66,12 +69,14 @@ UnitSystem units_of(const FileUnits& units) {
   return custom_units(units.length_cm, units.mass_g, units.velocity_cm_per_s);
 }
 
+/// Both systems of a conflict are shown in cgs.
 std::string text_of(const UnitSystem& units) {
   return fmt::format("{:.7g} cm, {:.7g} g, {:.7g} cm/s", units.length_cm, units.mass_g, units.velocity_cm_per_s);
 }
 
 }  // namespace
 
+/// Numbers in SI are read and stored in cgs; config_text() shows them in cgs.
 std::vector<ConfigKey> units_keys() {
   std::string help = "auto (the file's, else nbody)";
   for (const auto& system : unit_systems())
@@ -100,6 +105,7 @@ std::vector<ConfigKey> units_keys() {
           once(si_key("velocity_m_per_s", velocity, 1e2), "velocity_cm_per_s", velocity)};
 }
 
+/// Custom units need a length, a mass, and one of velocity and time. Other systems take no numbers.
 std::optional<Conflict> units_conflict(const RunConfig::Units& units) {
   const std::pair<const char*, double> numbers[] = {{"units.length_cm", units.length_cm},
                                                     {"units.mass_g", units.mass_g},
@@ -120,6 +126,7 @@ std::optional<Conflict> units_conflict(const RunConfig::Units& units) {
   return std::nullopt;
 }
 
+/// Names that are no system of units (auto, plasma) count as N-body units.
 UnitSystem RunConfig::unit_system() const {
   if (units.system == "custom")
     return custom_units(units.length_cm, units.mass_g,
@@ -128,6 +135,7 @@ UnitSystem RunConfig::unit_system() const {
   return found ? *found : nbody_units();
 }
 
+/// Units of a file that match a named system get its name, others become custom units.
 void take_file_units(RunConfig& config, const std::string& file, const std::optional<FileUnits>& stated) {
   if (!states_units(stated)) return;
   const UnitSystem of_file = units_of(*stated);
@@ -148,6 +156,7 @@ void take_file_units(RunConfig& config, const std::string& file, const std::opti
   config.units = {"custom", stated->length_cm, stated->mass_g, stated->velocity_cm_per_s, 0};
 }
 
+/// Looks at all files of particles: they must agree with each other and with units.system.
 RunConfig with_file_units(RunConfig config) {
   const bool open = config.units.system == "auto";
   std::string taken_from;

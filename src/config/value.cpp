@@ -15,6 +15,7 @@ namespace {
 
 const std::string command_line = "--set";
 
+/// Copies a node of the TOML library with its line. Dates are kept as such, because no key takes one.
 ConfigValue convert(const toml::node& node, const std::string& source) {
   ConfigValue value;
   value.source = source;
@@ -90,6 +91,7 @@ bool parse_set_value(const std::string& text, ConfigValue& value) {
 
 std::string ConfigValue::where() const { return line > 0 ? fmt::format("{}:{}", source, line) : source; }
 
+/// Numbers and words as they are in TOML; tables and arrays by their kind only.
 std::string ConfigValue::found() const {
   if (const auto* flag = get_if<bool>()) return *flag ? "true" : "false";
   if (const auto* integer = get_if<std::int64_t>()) return std::to_string(*integer);
@@ -105,6 +107,7 @@ const ConfigValue* find_in(const ConfigValue::Table& table, const std::string& n
   return nullptr;
 }
 
+/// The depth is checked first, because the library reads nested values recursively.
 ConfigValue parse_toml(std::string_view text, const std::string& source) {
   if (const int line = too_deep(text); line > 0)
     throw Error(ErrorKind::input, fmt::format("{}:{}: expected at most {} levels of tables and arrays, found more",
@@ -117,6 +120,7 @@ ConfigValue parse_toml(std::string_view text, const std::string& source) {
   }
 }
 
+/// The right side is TOML if it can be, else a word: --set gravity.solver=tree needs no quotes.
 std::pair<std::string, ConfigValue> parse_set(const std::string& text) {
   const auto equals = text.find('=');
   auto key = text.substr(0, equals);
@@ -138,6 +142,7 @@ std::pair<std::string, ConfigValue> parse_set(const std::string& text) {
   return {key, value};
 }
 
+/// Escapes quotes, backslashes and control characters, as TOML asks.
 std::string toml_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

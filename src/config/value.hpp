@@ -1,4 +1,6 @@
 #pragma once
+// Values of a configuration: TOML without its library. A value remembers the file and line that it came from, so that
+// messages can name them. value.cpp is the only source that includes the TOML library.
 #include <cstdint>
 #include <functional>
 #include <string>

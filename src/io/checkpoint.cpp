@@ -12,6 +12,10 @@
 #include "io/checkpoint_table.hpp"
 #include "io/checkpoint_writer.hpp"
 
+// The folder of a run's checkpoints. Names are checkpoint_000012.pgc and, for the parts of a set, beside it
+// checkpoint_000012.part_00003.pgp. Numbers grow, and are never used again while a checkpoint with a larger one exists.
+// A part belongs to the set of its name only if its checksum is the one that the set's first file states.
+// Removing starts with what cannot be read, so that `kept` whole checkpoints stay.
 namespace pergola {
 
 namespace fs = std::filesystem;
@@ -29,6 +33,7 @@ std::optional<std::uint64_t> checkpoint_number(const fs::path& path) {
   return parse_unsigned(digits);
 }
 
+// A part has another suffix, so that no search for checkpoints finds it.
 constexpr std::string_view part_mark = ".part_", part_suffix = ".pgp";
 
 /// The first file of the set that this is a part of, by its name.
@@ -39,6 +44,7 @@ std::optional<fs::path> set_of_part(const fs::path& path) {
   return path.parent_path() / (name.substr(0, mark) + ".pgc");
 }
 
+/// By the table only: the checksums of the blocks are not formed, which would read the whole file.
 bool looks_complete(const fs::path& path) {
   try {
     checkpoint::read_table(InputFile(path));
@@ -74,6 +80,7 @@ fs::path checkpoint_part(const fs::path& first, std::int64_t part) {
   return fs::path(first).replace_extension(fmt::format("{}{:05}{}", part_mark, part, part_suffix));
 }
 
+/// The file itself and all parts of its name.
 std::vector<fs::path> checkpoint_files(const fs::path& first) {
   std::vector<fs::path> files{first};
   std::error_code ignored;
@@ -90,6 +97,7 @@ void remove_old_checkpoints(const fs::path& directory, const fs::path& newest, i
   std::error_code ignored;
   for (std::size_t k = static_cast<std::size_t>(std::max(kept, 1)) - 1; k < others.size(); ++k)
     fs::remove(others[k].path, ignored);
+  // Parts without a first file, and half-written files, are left by processes that were killed.
   std::vector<fs::path> stale;
   for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
     const auto set = set_of_part(it->path());
@@ -109,6 +117,7 @@ fs::path write_checkpoint(const fs::path& directory, const Checkpoint& checkpoin
   return writer.commit(kept);
 }
 
+/// All blocks at once, which needs memory for the whole state.
 Checkpoint read_checkpoint(const fs::path& path, int threads) {
   CheckpointReader reader(path, threads);
   Checkpoint checkpoint;
@@ -121,6 +130,7 @@ Checkpoint read_checkpoint(const fs::path& path, int threads) {
   return checkpoint;
 }
 
+/// Stops at the first one that is whole, because reading every byte of large files takes long.
 CheckpointSearch search_checkpoints(const fs::path& directory, int threads) {
   CheckpointSearch search;
   for (const auto& [number, path] : list_checkpoints(directory)) {
@@ -143,6 +153,7 @@ CheckpointSearch search_checkpoints(const fs::path& directory, int threads) {
   return search;
 }
 
+/// Only damage leads to the one before: a refusal of the operating system is thrown.
 std::optional<Checkpoint> read_newest_checkpoint(const fs::path& directory,
                                                  const std::function<void(const std::string&)>& warn) {
   for (const auto& [number, path] : list_checkpoints(directory)) {
@@ -156,6 +167,7 @@ std::optional<Checkpoint> read_newest_checkpoint(const fs::path& directory,
   return std::nullopt;
 }
 
+/// By the first eight bytes.
 bool is_checkpoint(const fs::path& path) {
   const InputFile file(path);
   if (file.size() < static_cast<std::int64_t>(checkpoint::magic.size())) return false;

@@ -18,6 +18,7 @@
 
 namespace pergola {
 
+/// A checkpoint that is in memory as a whole.
 struct Checkpoint {
   std::string description;  // JSON text: version, configuration, time, output schedule
   StateBlocks blocks;

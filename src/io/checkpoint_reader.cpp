@@ -11,6 +11,10 @@
 #include "device/parallel.hpp"
 #include "io/checkpoint.hpp"
 
+// Reading a block: `read_entry` takes whole segments straight into the caller's memory, on all threads, and goes
+// through the one held segment for the bytes at both ends. A segment is read and checked as a whole, so that no byte
+// reaches the caller without its checksum. A block of a set is read from its parts, one after the other; one part is
+// open at a time. Numbers in a file are never trusted before they are compared with the file's size.
 namespace pergola {
 
 using checkpoint::Entry;
@@ -20,6 +24,7 @@ namespace {
 /// That a set may have; so that no number of bytes overflows.
 constexpr std::int64_t most_particles = std::int64_t{1} << 48;
 
+/// All segments of a block have the same length but the last one.
 std::uint64_t segment_bytes(const checkpoint::Table& table, const Entry& entry, std::uint64_t segment) {
   const std::uint64_t full = table.segment_of(entry);
   return std::min(full, entry.bytes - segment * full);
@@ -31,6 +36,7 @@ std::uint64_t segment_count(const checkpoint::Table& table, const Entry& entry) 
 
 }  // namespace
 
+/// Reads the table and the description; blocks are read when they are asked for.
 CheckpointReader::CheckpointReader(const std::filesystem::path& path, int threads)
     : file_(path), threads_(threads), table_(checkpoint::read_table(file_)) {
   const Entry& first = table_.entries.front();
@@ -39,6 +45,8 @@ CheckpointReader::CheckpointReader(const std::filesystem::path& path, int thread
   if (table_.version == checkpoint::first_of_set) read_set();
 }
 
+/// The two blocks of a set's first file: `parts` is an array of CheckpointPart; `fields` is text, a line "name bytes"
+/// for each block that the parts share, with the bytes of one particle.
 void CheckpointReader::read_set() {
   const std::string parts(checkpoint::parts_block), fields(checkpoint::fields_block);
   if (!find(parts) || !find(fields)) checkpoint::fail_damaged(path(), "it names no parts");
@@ -90,6 +98,7 @@ void CheckpointReader::read_parts(const std::string& name, std::uint64_t first, 
   }
 }
 
+/// Without the two blocks that describe a set; with the blocks of its parts.
 std::vector<std::string> CheckpointReader::names() const {
   std::vector<std::string> names;
   for (std::size_t b = 1; b < table_.entries.size(); ++b)
@@ -101,6 +110,7 @@ std::vector<std::string> CheckpointReader::names() const {
   return names;
 }
 
+/// The first entry is the description, which has no name for callers.
 const Entry* CheckpointReader::find(const std::string& name) const {
   const auto found = std::find_if(table_.entries.begin() + 1, table_.entries.end(),
                                   [&](const Entry& entry) { return entry.name == name; });
@@ -134,6 +144,7 @@ void CheckpointReader::read_segment(const Entry& entry, std::uint64_t segment, c
     checkpoint::fail_damaged(path(), fmt::format("the checksum of block {} does not match", entry.name));
 }
 
+/// The segment that was read last. A failed read leaves none, so that no unchecked byte is taken later.
 const std::vector<char>& CheckpointReader::held_segment(const Entry& entry, std::uint64_t segment) {
   if (held_entry_ == &entry && held_number_ == segment) return held_;
   held_entry_ = nullptr;
@@ -169,6 +180,7 @@ void CheckpointReader::read_entry(const Entry& entry, std::uint64_t first, char*
   copy_part(std::min(whole_end * segment, end), end);
 }
 
+/// Reads every byte of the file and its parts once, a segment per thread in memory.
 void CheckpointReader::verify() {
   for (const Entry& entry : table_.entries) {
     const auto count = static_cast<std::int64_t>(segment_count(table_, entry));

@@ -8,12 +8,18 @@
 #include "base/error.hpp"
 #include "io/checkpoint.hpp"
 
+// Reading and writing the table (checkpoint_table.hpp has its layout). A reader trusts no number before it is checked:
+// the fixed part first, then the length of the table against the file, then the checksum of both. Only then are names
+// and lengths used. The size of the file follows from the table. So a truncated or longer file is found before any
+// block is read. Every damage throws Error(input) that names the file; another version throws OtherVersion.
 namespace pergola::checkpoint {
 
 namespace {
 
 constexpr std::uint32_t byte_order_mark = 0x01020304;
+// Magic, mark, version, number of blocks, bytes of the table.
 constexpr std::size_t fixed_bytes = 8 + 4 + 4 + 4 + 8;
+// A damaged length must not make the reader ask for more memory than this.
 constexpr std::uint64_t most_table_bytes = std::uint64_t{1} << 28;
 
 template <class T>
@@ -60,6 +66,7 @@ struct Fixed {
   std::uint64_t table_bytes;
 };
 
+/// Another byte order or version is not damage: it throws OtherVersion, so that the user can use another program.
 Fixed take_fixed(const std::string& text, std::uint64_t size, const std::filesystem::path& path) {
   Taker fixed(text, path);
   if (fixed.take(magic.size()) != magic) fail_damaged(path, "it does not start with PERGOLAC");
@@ -88,6 +95,8 @@ void fail_damaged(const std::filesystem::path& path, const std::string& what) {
   throw Error(ErrorKind::input, fmt::format("{}: damaged checkpoint: {}", path.string(), what));
 }
 
+/// The blocks start after the table, whose length is known from names and numbers of checksums alone. Therefore blocks
+/// can be written before their checksums are known.
 std::int64_t Table::lay_out() {
   std::uint64_t offset = fixed_bytes + sizeof(std::uint64_t) + sizeof(std::uint64_t);
   for (Entry& entry : entries) {

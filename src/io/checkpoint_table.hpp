@@ -23,6 +23,7 @@ inline constexpr std::uint32_t oldest_version = 1, newest_version = 3;
 inline constexpr std::uint32_t one_file = 2, first_of_set = 3;
 inline constexpr std::string_view parts_block = "parts", fields_block = "part_fields";
 
+/// A block of the file.
 struct Entry {
   std::string name;
   std::uint64_t bytes = 0;
@@ -30,6 +31,7 @@ struct Entry {
   std::int64_t offset = 0;               // in the file
 };
 
+/// What stands before the blocks. The first entry is the description.
 struct Table {
   std::uint32_t version = one_file;
   std::uint64_t end_checksum = 0;                        // at the end of the table, as it was read

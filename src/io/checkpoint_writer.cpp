@@ -12,6 +12,9 @@
 #include "io/checkpoint_table.hpp"
 #include "io/write_queue.hpp"
 
+// Writing: the blocks' bytes go to their final places as they come, and the head with the table is written last, when
+// all checksums are known. The file has a temporary name until then. `for_pieces` cuts a state into pieces of equal
+// size across the borders of blocks; `queue_checkpoint` gives them to the thread that writes.
 namespace pergola {
 
 namespace fs = std::filesystem;
@@ -25,6 +28,7 @@ struct CheckpointWriter::Progress {
 
   checkpoint::Entry& entry() { return table.entries[block]; }
   bool ended() const { return block == table.entries.size(); }
+  /// Goes on to the next block with bytes that are missing.
   void skip_full() {
     while (!ended() && at == entry().bytes) {
       ++block;
@@ -38,6 +42,7 @@ CheckpointWriter::CheckpointWriter(const fs::path& directory, const std::string&
     : CheckpointWriter(FileOfSet{next_checkpoint(directory), checkpoint::one_file}, description, std::move(blocks),
                        threads) {}
 
+/// The space of the whole file is reserved first: a full disk is found before any byte is written.
 CheckpointWriter::CheckpointWriter(const FileOfSet& file, const std::string& description, std::vector<Block> blocks,
                                    int threads)
     : path_(file.path), threads_(threads), file_(path_), progress_(std::make_unique<Progress>()) {
@@ -99,6 +104,7 @@ fs::path CheckpointWriter::commit(int kept) {
   return path_;
 }
 
+/// Without removing older checkpoints. Returns the checksum at the end of the head, by which a set knows its parts.
 std::uint64_t CheckpointWriter::commit_alone() {
   progress_->skip_full();
   if (!progress_->ended())
@@ -121,6 +127,7 @@ std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state) {
 
 namespace {
 
+/// Bytes on their way to the file. Memory is kept when the piece is used again.
 struct Piece {
   std::unique_ptr<char[]> data;
   std::size_t bytes = 0, room = 0;
@@ -201,6 +208,7 @@ void queue_checkpoint(WriteQueue& queue, const fs::path& directory, const std::s
 
 namespace {
 
+/// The ranges with a value per particle, or all the others.
 StateSource ranges_of(const StateSource& state, bool per_particle) {
   StateSource some;
   for (const StateRange& range : state.ranges())
@@ -219,6 +227,7 @@ std::uint64_t write_file_of_set(const std::filesystem::path& path, std::uint32_t
 
 }  // namespace
 
+/// All ranges per particle have the same count on this rank.
 CheckpointPart write_checkpoint_part(const std::filesystem::path& first, std::int64_t part, const StateSource& own,
                                      const CheckpointOptions& options) {
   const StateSource fields = ranges_of(own, true);

@@ -54,6 +54,7 @@ class CheckpointWriter {
   std::unique_ptr<Progress> progress_;
 };
 
+/// How a checkpoint is written. None of it changes the bytes of the file.
 struct CheckpointOptions {
   int threads = 1;                                   // that form checksums
   int kept = 2;                                      // checkpoints, this one among them

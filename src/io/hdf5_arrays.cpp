@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t chunk_values = 65536;  // that share one checksum, about
 
+/// Texts of a fixed length in bytes, filled up with zero bytes (H5T_STR_NULLPAD).
 Handle text_type(std::size_t length) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.id(), std::max<std::size_t>(length, 1));
@@ -49,6 +50,7 @@ std::vector<hsize_t> chunk_of(const std::vector<hsize_t>& extent) {
 
 }  // namespace
 
+/// Texts of fixed or of variable length; other programs write both. At most 64 of them, as attributes have.
 std::vector<std::string> File::texts(const std::string& object, const std::string& name) const {
   const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
@@ -94,6 +96,7 @@ void File::write_attribute(const std::string& object, const std::string& name, s
   write_values(object, name, H5T_STD_U32LE, H5T_NATIVE_UINT32, &value, 1, true);
 }
 
+/// Checks type, dimensions and the size that the dataset claims, before memory is taken for its values.
 File::OpenArray File::open_array(const std::string& name) const {
   const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{} {}", name, what)); };
@@ -131,6 +134,7 @@ Array File::read_array(const std::string& name) const {
   return array;
 }
 
+/// Reads and drops all values: the library compares the checksum of each chunk as it reads it.
 void File::read_everything(const std::string& group) const {
   for (const std::string& name : members(group)) {
     const std::string object = group == "/" ? name : group + "/" + name;
@@ -141,11 +145,13 @@ void File::read_everything(const std::string& group) const {
   }
 }
 
+/// The array's values are written later, by write_planes().
 Dataset File::create_array(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent) {
   const std::vector<hsize_t> size(extent.begin(), extent.end());
   return create_chunked(name, type, size, chunk_of(size));
 }
 
+/// `values` are rows of the first dimension: `count` of them from `first` on.
 void File::write_planes(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values) {
   const QuietLibrary quiet;
   const Handle space(H5Dget_space(dataset.handle.id()), H5Sclose);
@@ -165,6 +171,7 @@ void File::write_array(const std::string& name, hid_t type, const Array& array) 
   close(dataset);
 }
 
+/// As an array of fixed-length texts, all as long as the longest.
 void File::write_texts(const std::string& name, const std::vector<std::string>& texts) {
   const QuietLibrary quiet;
   const PaddedTexts padded = padded_texts(texts);

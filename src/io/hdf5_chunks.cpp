@@ -12,6 +12,9 @@ namespace pergola::hdf5 {
 
 namespace {
 
+// Fletcher-32 over 16-bit words. By definition each word waits for the sums of the words before it. In lanes that are
+// independent of each other the compiler can use vector instructions; their sums are put together once per block.
+// most_rows is the largest number of rows whose sums fit into 32 bits.
 constexpr std::size_t lanes = 32;
 constexpr std::size_t most_rows = 256;  // 65535 · 256 · 257 / 2 is below 2^32
 constexpr std::uint64_t modulus = 65535;
@@ -41,6 +44,7 @@ void add_rows(Sums& sums, const unsigned char* data, std::size_t rows) {
   sums.first = (sums.first + first) % modulus;
 }
 
+/// The definition itself, for the words after the last whole row.
 void add_word(Sums& sums, std::uint16_t word) {
   sums.first = (sums.first + word) % modulus;
   sums.second = (sums.second + sums.first) % modulus;
@@ -78,6 +82,7 @@ namespace {
 
 constexpr std::int64_t batch_bytes = std::int64_t{1} << 26;  // of chunks in memory at a time
 
+/// Rows of numbers in the file's type into columns; the values are converted as C++ does.
 template <class From, class T>
 void sort_out(const char* rows, std::int64_t count, const std::vector<T*>& to, std::int64_t at) {
   const std::size_t width = to.size();

@@ -13,6 +13,9 @@
 #include "base/text.hpp"
 #include "io/input_file.hpp"
 
+// The calls of the HDF5 library that snapshots and openPMD files need. Each returns a negative number on failure; the
+// cause stands at the bottom of the library's error stack, which the message quotes. What a damaged file may do:
+// claim any size (check_storage), name data in another file, hold numbers that do not fit. All of it is refused.
 namespace pergola::hdf5 {
 
 Handle without_times(hid_t property_class) {
@@ -23,6 +26,7 @@ Handle without_times(hid_t property_class) {
 
 namespace {
 
+/// What all threads share of the library.
 struct Library {
   std::recursive_mutex mutex;
   // While it is locked, how often, and what printed its errors before:
@@ -75,6 +79,7 @@ std::int64_t whole_chunks(std::int64_t rows_per_chunk, std::int64_t rows) {
   return std::min(std::max<std::int64_t>(rows, 1), rows_per_chunk * std::max<std::int64_t>(1, 65536 / rows_per_chunk));
 }
 
+/// Types that can be copied as they are; all others go through the library's conversion.
 Stored stored_as(hid_t type) {
   if (H5Tequal(type, H5T_IEEE_F64LE) > 0) return Stored::float64;
   if (H5Tequal(type, H5T_IEEE_F32LE) > 0) return Stored::float32;
@@ -96,6 +101,7 @@ constexpr std::int64_t most_expansion = 1100;
 
 }  // namespace
 
+/// Locks may be nested in one thread: only the outermost one exchanges the printer.
 QuietLibrary::QuietLibrary() : lock_(library().mutex) {
   // At the end of the process HDF5 would complain on stderr about what it lost track of in a damaged file. All files
   // are closed by their owners, so there is nothing left for it to do.
@@ -112,6 +118,7 @@ QuietLibrary::~QuietLibrary() {
   if (--locked.depth == 0) H5Eset_auto2(H5E_DEFAULT, locked.printer, locked.printer_data);
 }
 
+/// Also used by the destructor, where a failure cannot be reported.
 bool Handle::close() {
   if (!ok()) return true;
   const QuietLibrary quiet;
@@ -134,18 +141,21 @@ File::File(const std::filesystem::path& temporary, const std::filesystem::path& 
   if (!file_.ok()) fail_writing();
 }
 
+/// The message: file, what is wrong, and HDF5's own reason if there is one.
 void File::fail_reading(const std::string& what) const {
   const std::string reason = innermost_reason();
   throw Error(ErrorKind::input,
               fmt::format("{}: {}{}", path_.string(), what, reason.empty() ? "" : fmt::format(" (HDF5: {})", reason)));
 }
 
+/// An errno in HDF5's reason (a full disk) gives the same error as a failed write of any other file.
 void File::fail_writing() const {
   const std::string reason = innermost_reason();
   if (const int number = errno_of(reason)) throw_write_error(path_, number);
   throw Error(ErrorKind::system, fmt::format("{}: cannot be written (HDF5: {})", path_.string(), reason));
 }
 
+/// Asks for each part of the path, because HDF5 reports an error if a group on the way is missing.
 bool File::has(const std::string& object) const {
   const QuietLibrary quiet;
   if (object == "/") return true;
@@ -160,6 +170,7 @@ bool File::has_attribute(const std::string& object, const std::string& name) con
   return has(object) && H5Aexists_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
+/// In the order of names, so that results do not depend on how the file was written.
 std::vector<std::string> File::members(const std::string& group) const {
   const QuietLibrary quiet;
   std::vector<std::string> names;
@@ -179,6 +190,7 @@ bool File::is_group(const std::string& object) const {
          info.type == H5O_TYPE_GROUP;
 }
 
+/// The members of a group that are datasets.
 std::vector<std::string> File::datasets(const std::string& group) const {
   const QuietLibrary quiet;
   std::vector<std::string> names = members(group);
@@ -192,6 +204,7 @@ std::vector<std::string> File::datasets(const std::string& group) const {
 
 namespace {
 
+/// An attribute of 1 to 64 numbers.
 struct OpenAttribute {
   Handle handle;
   std::size_t count = 0;
@@ -235,6 +248,7 @@ std::vector<double> File::reals(const std::string& object, const std::string& na
   return values;
 }
 
+/// Attributes of real numbers are taken too, if they are whole.
 std::vector<std::int64_t> File::integers(const std::string& object, const std::string& name) const {
   const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
@@ -245,6 +259,7 @@ std::vector<std::int64_t> File::integers(const std::string& object, const std::s
   return values;
 }
 
+/// A size that is larger than the file could hold is refused: reading it would take any amount of memory.
 void File::check_storage(hid_t dataset, const std::string& name, const std::string& size, double bytes) const {
   const QuietLibrary quiet;
   const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
@@ -258,6 +273,8 @@ void File::check_storage(hid_t dataset, const std::string& name, const std::stri
     fail_reading(fmt::format("{} claims {}, but the file holds {:.0f} bytes of it", name, size, stored));
 }
 
+/// Opens a table of at most 64 columns. `slab_rows` is how many rows are best read at a time; `checked_chunk_rows` is
+/// set if chunks are stored as Pergola writes them, which hdf5_chunks.hpp can read without the library's filters.
 Dataset File::dataset(const std::string& name) const {
   const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{} {}", name, what)); };
@@ -295,6 +312,7 @@ Dataset File::dataset(const std::string& name) const {
   return dataset;
 }
 
+/// Rows [first, first + count) into `in`, or from `out`; one of the two is null.
 void File::transfer(const Dataset& dataset, std::int64_t first, std::int64_t count, hid_t memory_type, void* in,
                     const void* out) const {
   const QuietLibrary quiet;
@@ -312,6 +330,7 @@ void File::transfer(const Dataset& dataset, std::int64_t first, std::int64_t cou
   fail_writing();
 }
 
+/// The library converts from the file's type.
 void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const {
   transfer(dataset, first, count, H5T_NATIVE_DOUBLE, values, nullptr);
 }
@@ -327,6 +346,7 @@ void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t co
       fail_reading(fmt::format("{} holds {}, expected 0 or more", dataset.name, signed_values[i]));
 }
 
+/// The stored bytes of a chunk with its checksum behind them; false if it has another size or skipped a filter.
 bool File::read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, std::size_t size) const {
   const QuietLibrary quiet;
   const std::array<hsize_t, 2> offset{hsize_t(first), 0};
@@ -344,6 +364,7 @@ void File::create_group(const std::string& name) {
   if (!group.ok() || !group.close()) fail_writing();
 }
 
+/// `scalar`: a single value without dimensions, as other programs expect of numbers in headers.
 void File::write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
                         const void* values, std::size_t count, bool scalar) {
   const QuietLibrary quiet;
@@ -373,6 +394,7 @@ void File::write_attribute(const std::string& object, const std::string& name,
   write_values(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, values.data(), values.size(), false);
 }
 
+/// A table: one column makes an array of one dimension, as other programs expect of masses and ids.
 Dataset File::create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns) {
   if (columns == 1) return create_chunked(name, type, {hsize_t(rows)}, {chunk_rows(rows)});
   return create_chunked(name, type, {hsize_t(rows), hsize_t(columns)}, {chunk_rows(rows), hsize_t(columns)});
@@ -407,6 +429,7 @@ void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t c
   transfer(dataset, first, count, H5T_NATIVE_UINT64, nullptr, values);
 }
 
+/// `bytes` already carry their checksum: the library puts them into the file as they are.
 void File::write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size) {
   const QuietLibrary quiet;
   const std::array<hsize_t, 2> offset{hsize_t(first), 0};

@@ -45,8 +45,8 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Locks the HDF5 library, which is not thread-safe, and turns its error printing off, for as long as it lives. All
-/// that calls the library holds one, or is called by who does; files of several threads are open at the same time.
+/// Locks the HDF5 library, which is not thread-safe, and turns its error printing off, for as long as it lives.
+/// Every function that calls the library holds one, or its caller does. Files of several threads may be open at once.
 class QuietLibrary {
  public:
   QuietLibrary();
@@ -83,7 +83,7 @@ struct Array {
   std::vector<double> values;
 };
 
-/// An HDF5 file, of one thread at a time; another one may go on with it. What HDF5 cannot read throws Error(input),
+/// An HDF5 file. One thread at a time uses it; another thread may continue. What HDF5 cannot read throws Error(input),
 /// what it cannot write Error(system), with HDF5's innermost reason.
 class File {
  public:
@@ -141,8 +141,8 @@ class File {
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values);
   /// A whole chunk as it stands in the file, with its checksum; `first` is its first row.
   void write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size);
-  /// All of it is written: what HDF5 still keeps of it goes to the file. Throws if a handle that is just dropped
-  /// would lose it.
+  /// To be called when all rows are written: HDF5 then puts what it still keeps into the file. Throws Error(system) on
+  /// failure, which a handle that is only dropped could not report.
   void close(Dataset& dataset);
   /// A dataset of one to three dimensions, the last one fastest; `type` is the type in the file. Its rows are the
   /// places on the first dimension.

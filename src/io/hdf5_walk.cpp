@@ -10,6 +10,9 @@
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 
+// Why: the HDF5 library trusts metadata without checksums. This walk asks it for the same things as the readers do, in
+// a process of its own (app/foreign_files.hpp). If that process ends well, the readers may open the file. Results are
+// thrown away. Values of small arrays are read, because their conversion runs code on what the file claims.
 namespace pergola {
 
 namespace {
@@ -33,6 +36,7 @@ bool is_number(hid_t type) {
   return kind == H5T_INTEGER || kind == H5T_FLOAT;
 }
 
+/// Returns 0, so that HDF5 goes on with the next attribute.
 herr_t look_at_attribute(hid_t object, const char* name, const H5A_info_t*, void*) {
   const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
   if (!attribute.ok()) return 0;
@@ -67,6 +71,7 @@ herr_t look_at_object(hid_t root, const char* name, const H5O_info_t* info, void
   return 0;
 }
 
+/// Errors do not matter here.
 template <class Body>
 void whatever_it_says(const Body& body) {
   try {
@@ -91,6 +96,7 @@ bool hdf5_without_checksums(const std::filesystem::path& path) {
   return static_cast<unsigned char>(begin.back()) < first_with_checksums;
 }
 
+/// First as the readers do, then every object, also those that no reader asks for.
 void walk_hdf5(const std::filesystem::path& path) {
   whatever_it_says([&] { inspect_snapshot(path); });
   whatever_it_says([&] {

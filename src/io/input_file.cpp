@@ -15,6 +15,7 @@ namespace pergola {
 
 namespace {
 
+/// A path that names nothing is the user's error; all else is the operating system's.
 [[noreturn]] void throw_read_error(const std::filesystem::path& path, int error_number) {
   const bool bad_name = error_number == ENOENT || error_number == ENOTDIR || error_number == ENAMETOOLONG;
   throw Error(bad_name ? ErrorKind::input : ErrorKind::system,
@@ -23,6 +24,7 @@ namespace {
 
 }  // namespace
 
+/// The kind of file is asked before it is opened: opening a pipe would wait for its other end.
 InputFile::InputFile(const std::filesystem::path& path) : path_(path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw_read_error(path, errno);
@@ -38,6 +40,7 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+/// pread keeps no position in the file, so that threads may read at once. It may return fewer bytes than asked for.
 void InputFile::read(std::int64_t offset, void* data, std::size_t bytes) const {
   char* next = static_cast<char*>(data);
   while (bytes > 0) {

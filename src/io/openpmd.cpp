@@ -17,6 +17,11 @@
 #include <utility>
 #include <vector>
 
+// The order of a file: root attributes, the iteration with its time, meshes, then species one after the other. Each
+// species has the records position, positionOffset, momentum, charge, mass, weighting and id. Values that all particles
+// share are constant components: attributes `value` and `shape` without an array.
+// Units: a Factor has `file`, by which a number is multiplied, and `si`, the unitSI attribute that leads to SI units.
+// Always: rows are written in whole slabs, so that the file does not depend on the pieces that came.
 namespace pergola {
 
 namespace {
@@ -77,6 +82,7 @@ class OpenPmdSample {
 };
 
 using Dimension = OpenPmdDimension;
+// Powers of length, mass, time, current, temperature, amount and luminous intensity.
 const Dimension no_dimension{0, 0, 0, 0, 0, 0, 0};
 const Dimension length_dimension{1, 0, 0, 0, 0, 0, 0};
 const Dimension mass_dimension{0, 1, 0, 0, 0, 0, 0};
@@ -88,6 +94,7 @@ struct Iteration {
   std::string group, format;
 };
 
+/// The number in the name is that of the iteration. A name without one gets the number of the step.
 Iteration iteration_of(const std::filesystem::path& path, std::int64_t step) {
   const std::string stem = path.stem().string(), extension = path.extension().string();
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -101,6 +108,7 @@ Iteration iteration_of(const std::filesystem::path& path, std::int64_t step) {
 
 }  // namespace
 
+/// What a writer holds: the file, the meshes, and the species whose particles are coming.
 class OpenPmdWriter::Contents {
  public:
   Contents(const std::filesystem::path& path, PlasmaSnapshot head, std::vector<std::int64_t> counts,
@@ -120,12 +128,15 @@ class OpenPmdWriter::Contents {
     write_head(path);
   }
 
+  /// Fields come first, and the group of particles is made after the last one.
   void append(PlasmaFieldPart part, const std::vector<double>& columns) {
     if (columns.empty()) return;
     meshes_->append(part, columns);
     if (meshes_->complete() && has_particles()) file_.create_group(particles_);
   }
 
+  /// Checks the order of species and the counts that were announced. A sample is written when the last particle is
+  /// known.
   void append(std::size_t s, const PlasmaParticles& piece) {
     if (piece.size() == 0) return;
     meshes_->check_complete();
@@ -151,6 +162,7 @@ class OpenPmdWriter::Contents {
     if (open.given == open.count) end_species();
   }
 
+  /// Refuses a file that lacks fields or particles: without its name it vanishes.
   void commit() {
     meshes_->check_complete();
     check_complete();
@@ -181,6 +193,7 @@ class OpenPmdWriter::Contents {
     PlasmaParticles waiting;   // less than a slab of rows
   };
 
+  /// Particles of a species that go to the file: all, or a sample.
   std::int64_t rows_of(std::int64_t count) const {
     return options_.particles_most > 0 ? std::min(options_.particles_most, count) : count;
   }
@@ -198,6 +211,7 @@ class OpenPmdWriter::Contents {
                                                 file_.path().string(), open_->given, open_->number, open_->count));
   }
 
+  /// Time is in the unit of the configuration; timeUnitSI leads to seconds.
   void write_head(const std::filesystem::path& path) {
     const Iteration iteration = iteration_of(path, snapshot_.step);
     const std::string base = "data/" + iteration.group;
@@ -217,6 +231,7 @@ class OpenPmdWriter::Contents {
     return std::any_of(counts_.begin(), counts_.end(), [](std::int64_t count) { return count > 0; });
   }
 
+  /// What openPMD asks of every file, under the names of its standard 1.1.0.
   void write_root(const Iteration& iteration) {
     file_.write_attribute("/", "openPMD", "1.1.0");
     file_.write_attribute("/", "openPMDextension", std::uint32_t{1});  // ED-PIC
@@ -315,6 +330,7 @@ class OpenPmdWriter::Contents {
     for (const auto values : plasma_coordinates) (open.waiting.*values).clear();
   }
 
+  /// Attributes of an array come after its values, because the dataset is closed first.
   void end_species() {
     write_waiting();
     OpenSpecies& open = *open_;
@@ -330,6 +346,7 @@ class OpenPmdWriter::Contents {
     open.sample.reset();
   }
 
+  /// A constant component: one number that stands for `count` values.
   void write_constant(const std::string& name, double value, double unit_si, std::uint64_t count) {
     file_.create_group(name);
     file_.write_attribute(name, "value", value);
@@ -344,6 +361,8 @@ class OpenPmdWriter::Contents {
     write_record(name, dimension, 1, of_macro_particle, comment);
   }
 
+  /// Attributes of a record. Values are those of a macro-particle (macroWeighted 1) or of a real particle (0).
+  /// weightingPower: the power of the weighting that leads from one to the other.
   void write_record(const std::string& name, const Dimension& dimension, double weighting_power, bool of_macro_particle,
                     const std::string& comment) {
     file_.write_attribute(name, "unitDimension", dimension);
@@ -382,6 +401,7 @@ void OpenPmdWriter::append(std::size_t species, const PlasmaParticles& piece) { 
 
 void OpenPmdWriter::commit() { contents_->commit(); }
 
+/// A plasma that is in memory as a whole goes through the same writer.
 void write_openpmd(const std::filesystem::path& path, PlasmaSnapshot snapshot, const OpenPmdOptions& options) {
   const PlasmaFields fields = std::exchange(snapshot.fields, {});
   const std::vector<PlasmaParticles> particles = std::exchange(snapshot.particles, {});

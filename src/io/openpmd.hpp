@@ -29,6 +29,7 @@ struct PlasmaSnapshot {
   std::vector<PlasmaParticles> particles;  // one entry per species, or none: fields only
 };
 
+/// How a file is written; none of it changes the fields.
 struct OpenPmdOptions {
   std::int64_t particles_most = 0;  // of a species; beyond it a sample, the same ones in every file; 0: all
   bool single_precision = false;    // float32 fields, positions and momenta

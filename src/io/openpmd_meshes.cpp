@@ -74,6 +74,7 @@ void OpenPmdMeshes::check_complete() const {
                                             name(static_cast<PlasmaFieldPart>(next_)), head_.options.cells[0]));
 }
 
+/// E is a group with an array per axis; charge density (rho) and potential (phi) are arrays.
 void OpenPmdMeshes::begin(PlasmaFieldPart part) {
   if (part == PlasmaFieldPart::electric_x) {
     const std::string electric = group_ + "/E";
@@ -103,6 +104,7 @@ void OpenPmdMeshes::end(PlasmaFieldPart part) {
   ++next_;
 }
 
+/// The path of the array in the file.
 std::string OpenPmdMeshes::name(PlasmaFieldPart part) const {
   if (part == PlasmaFieldPart::density) return group_ + "/rho";
   if (part == PlasmaFieldPart::potential) return group_ + "/phi";
@@ -116,6 +118,7 @@ PlasmaUnits::Factor OpenPmdMeshes::unit(PlasmaFieldPart part) const {
                                               : units.electric_field();
 }
 
+/// Attributes that openPMD asks of every mesh. Spacing and offset are lengths: gridUnitSI leads to meters.
 void OpenPmdMeshes::write_attributes(const std::string& record, const OpenPmdDimension& dimension,
                                      const std::string& comment) {
   const PlasmaUnits& units = head_.units;
@@ -132,6 +135,7 @@ void OpenPmdMeshes::write_attributes(const std::string& record, const OpenPmdDim
   file_.write_attribute(record, "comment", comment);
 }
 
+/// The Gaussian filter, with its length a in the units of the file.
 std::string OpenPmdMeshes::smoothing_text() const {
   return fmt::format("S(k) = exp(-(k a)^2/2) on charge and force, a = {} {}",
                      head_.options.smoothing * head_.units.length().file, head_.units.length_name());

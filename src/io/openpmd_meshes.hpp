@@ -1,4 +1,10 @@
 #pragma once
+// The fields of an openPMD file, written plane by plane.
+//
+// Steps for a field: begin() makes its array, append() collects planes until a chunk is full, end() adds attributes.
+// The next field then begins, in the order of PlasmaFieldPart. A plane is all y (and z) at one x.
+// Values are computed with x fastest and stored with x slowest, in the units of the file.
+// Always: chunks are written whole, so that the file does not depend on the sizes of the pieces.
 #include <array>
 #include <optional>
 #include <string>
@@ -14,7 +20,7 @@ using OpenPmdDimension = std::vector<double>;
 
 inline constexpr std::array<const char*, 3> openpmd_axes{"x", "y", "z"};
 
-/// The meshes of an openPMD file: charge density, potential and electric field, which come one after the other, each in
+/// The meshes of an openPMD file: charge density, potential and electric field, one after the other. Each comes in
 /// pieces of any number of columns, so that only a piece is in memory.
 class OpenPmdMeshes {
  public:
@@ -27,6 +33,7 @@ class OpenPmdMeshes {
   void check_complete() const;
 
  private:
+  /// The field that is being written; `slab` holds planes that wait for a full chunk.
   struct OpenField {
     hdf5::Dataset dataset;
     PlasmaUnits::Factor unit;

@@ -23,11 +23,13 @@ namespace {
   throw Error(ErrorKind::input, fmt::format("{}: {}", file.path().string(), what));
 }
 
+/// The first text of an attribute, or another one if it is missing.
 std::string text_or(const hdf5::File& file, const std::string& object, const std::string& name,
                     const std::string& otherwise) {
   return file.has_attribute(object, name) ? file.texts(object, name)[0] : otherwise;
 }
 
+/// openPMD writes paths such as "fields/"; HDF5 wants "fields".
 std::string without_slashes(const std::string& path) {
   const auto first = path.find_first_not_of('/'), last = path.find_last_not_of('/');
   return first == std::string::npos ? "" : path.substr(first, last - first + 1);
@@ -52,6 +54,7 @@ Places places_of(const hdf5::File& file) {
   return places;
 }
 
+/// A constant component is a group with the attribute `value`.
 bool is_constant(const hdf5::File& file, const std::string& component) {
   return file.has_attribute(component, "value");
 }
@@ -140,6 +143,7 @@ std::int64_t particle_count(const hdf5::File& file, const std::string& species) 
   return count;
 }
 
+/// Of charge, mass and weighting the summary shows the first particle's; 0 if the record is missing.
 double first_value(const hdf5::File& file, const std::string& name, bool in_si) {
   if (!file.has(name)) return 0;
   double value = 0;
@@ -150,6 +154,7 @@ double first_value(const hdf5::File& file, const std::string& name, bool in_si) 
   return in_si && file.has_attribute(name, "unitSI") ? value * file.reals(name, "unitSI")[0] : value;
 }
 
+/// Lists all meshes. Cells, spacing and offset are those of the first mesh that is no constant.
 void read_meshes(const hdf5::File& file, const std::string& group, OpenPmdSummary& summary) {
   for (const std::string& name : file.members(group)) {
     const std::string record = group + "/" + name;
@@ -175,6 +180,7 @@ void read_meshes(const hdf5::File& file, const std::string& group, OpenPmdSummar
   }
 }
 
+/// Charge and mass of one particle in SI units, and the weighting of the first.
 void read_species(const hdf5::File& file, const std::string& group, OpenPmdSummary& summary) {
   for (const std::string& name : file.members(group)) {
     const std::string species = group + "/" + name;
@@ -208,6 +214,7 @@ bool is_openpmd(const std::filesystem::path& path) {
   return hdf5::File(path).has_attribute("/", "openPMD");
 }
 
+/// Reads attributes and sizes, and no array but the first values of species.
 OpenPmdSummary inspect_openpmd(const std::filesystem::path& path) {
   const hdf5::File file(path);
   const Places places = places_of(file);
@@ -226,6 +233,7 @@ OpenPmdSummary inspect_openpmd(const std::filesystem::path& path) {
   return summary;
 }
 
+/// The values with x fastest, whatever order of axes the file has.
 std::vector<double> read_openpmd_mesh(const std::filesystem::path& path, const std::string& name) {
   const hdf5::File file(path);
   const Places places = places_of(file);
@@ -252,6 +260,7 @@ std::vector<double> read_openpmd_mesh(const std::filesystem::path& path, const s
   return values;
 }
 
+/// 1 for all if the file has no weighting.
 std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, const std::string& species) {
   const hdf5::File file(path);
   const std::string particles = places_of(file).particles, group = particles + "/" + species,
@@ -266,6 +275,8 @@ std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, co
   return values;
 }
 
+/// Positions with their offset, in the grid's unit of length. Velocities are momentum over mass, in that unit per unit
+/// of time. The momentum of a whole macro-particle is also divided by its weighting.
 std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
                                             const std::string& coordinate) {
   const OpenPmdSummary summary = inspect_openpmd(path);

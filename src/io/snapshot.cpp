@@ -11,6 +11,10 @@
 #include <cmath>
 #include <numeric>
 
+// Reading a snapshot: (1) find its files from any of their names, (2) open each one by its format, (3) check that their
+// headers agree, (4) read ranges of particles across files. Particles are numbered through all files, in the order of
+// the files; within a file species follow each other. Headers are checked when a source is made, and values when they
+// are read as a whole or by check().
 namespace pergola {
 
 namespace fs = std::filesystem;
@@ -51,6 +55,7 @@ std::string counts_text(const SpeciesCounts& counts) {
   return text;
 }
 
+/// Totals of zero mean that the writing program did not fill them in.
 void check_totals(const fs::path& path, const SpeciesCounts& counts, const std::optional<SpeciesCounts>& totals) {
   if (!totals || *totals == SpeciesCounts{} || *totals == counts) return;
   throw Error(ErrorKind::input, fmt::format("{}: holds {} particles by type, expected {} (total in the header)",
@@ -62,6 +67,7 @@ void add_names(std::vector<std::string>& to, const std::vector<std::string>& nam
     if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
 }
 
+/// Adds a file to what the whole snapshot holds. Potentials count only if every particle has one.
 void add_piece(SnapshotPiece& whole, const SnapshotPiece& piece, const fs::path& path) {
   if (piece.header.files != whole.header.files || piece.totals != whole.totals ||
       piece.header.format != whole.header.format || piece.header.time != whole.header.time)
@@ -112,6 +118,7 @@ SnapshotSummary summary_of(const SnapshotPiece& whole) {
   return {whole.header, whole.counts, whole.mass_table, whole.fields, whole.not_carried, whole.paths};
 }
 
+// In memory at a time during check().
 constexpr std::int64_t checked_particles = std::int64_t{1} << 20;
 
 }  // namespace
@@ -121,6 +128,7 @@ fs::path name_in_set(const fs::path& whole, int number) {
   return fmt::format("{}.{}{}", text.substr(0, text.size() - ending.size()), number, ending);
 }
 
+/// The number stands before .hdf5 and .h5, and at the end of other names.
 std::optional<PartName> part_name(const fs::path& path) {
   const std::string ending = last_ending(path), all = path.string(), text = all.substr(0, all.size() - ending.size());
   const auto dot = text.rfind('.');
@@ -160,6 +168,7 @@ SnapshotSource::~SnapshotSource() = default;
 
 std::int64_t SnapshotSource::count() const { return files_->whole.count(); }
 
+/// The range may reach over several files; each file fills its places.
 void SnapshotSource::read(std::int64_t first, std::int64_t n, Particles& to) {
   const auto room = static_cast<std::size_t>(n);
   to.id.resize(room);
@@ -177,6 +186,7 @@ void SnapshotSource::read(std::int64_t first, std::int64_t n, Particles& to) {
   if (files_->whole.with_id == 0) std::iota(to.id.begin(), to.id.end(), static_cast<std::uint64_t>(first) + 1);
 }
 
+/// Reads every particle once: finite numbers, known species, ids that differ (ParticleCheck).
 SnapshotContents SnapshotSource::check() {
   SnapshotContents contents{files_->whole.counts, 0, files_->whole.potential};
   ParticleCheck check(name_, count(), threads_);

@@ -24,6 +24,7 @@ struct FileUnits {
   double length_cm = 1, mass_g = 1, velocity_cm_per_s = 1;
 };
 
+/// What a file states about its particles, in its own units. In an expanding universe `time` is the scale factor.
 struct SnapshotHeader {
   double time = 0;
   double redshift = 0;
@@ -36,6 +37,7 @@ struct SnapshotHeader {
   bool single_precision = false;
 };
 
+/// A snapshot that is in memory as a whole.
 struct Snapshot {
   SnapshotHeader header;
   Particles particles;
@@ -43,6 +45,7 @@ struct Snapshot {
 
 enum class SnapshotFormat { hdf5, gadget1, gadget2, csv };
 
+/// How a snapshot is written. What a format cannot hold is refused (SnapshotFormatEntry::can).
 struct WriteOptions {
   SnapshotFormat format = SnapshotFormat::hdf5;
   bool single_precision = false;                      // float32 coordinates, velocities, masses and potentials

@@ -25,6 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+/// Cells between commas, without blanks around them.
 std::vector<std::string_view> split(std::string_view line) {
   std::vector<std::string_view> cells;
   for (std::size_t begin = 0;;) {
@@ -35,6 +36,7 @@ std::vector<std::string_view> split(std::string_view line) {
   }
 }
 
+/// Reads a text file line by line. Columns may stand in any order; empty lines and lines that begin with # are skipped.
 class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path, std::ios::binary) {
@@ -97,6 +99,7 @@ class CsvReader {
     return false;
   }
 
+  /// All columns but the species must be there, each once.
   void check_columns() const {
     std::vector<std::string> required = real_columns, known;
     required.insert(required.begin(), "id");
@@ -136,6 +139,7 @@ class CsvReader {
     return *value;
   }
 
+  /// Null for the columns that are no real numbers: id and species.
   static std::vector<double>* real_column(Particles& p, const std::string& name) {
     std::vector<double>* const columns[] = {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz};
     for (std::size_t c = 0; c < real_columns.size(); ++c)
@@ -189,6 +193,7 @@ class CsvFile final : public SnapshotFile {
   Particles particles_;
 };
 
+// A thread makes the text of this number of lines; the texts are then written in order.
 constexpr std::int64_t lines_per_text = 8192;
 
 /// "id,mass[Msun],x[AU],..."; ones, as N-body units have them, are not stated.
@@ -205,6 +210,7 @@ std::string column_names(const std::optional<FileUnits>& units) {
   return names;
 }
 
+/// Lines come in the order of the input, not by species; a column for species is written if not all are halo particles.
 class CsvWriter final : public SnapshotWriter {
  public:
   CsvWriter(const std::filesystem::path& path, const SnapshotHeader& header, const SnapshotContents& contents,
@@ -226,6 +232,7 @@ class CsvWriter final : public SnapshotWriter {
     for (const std::string& text : texts) file_.write(text);
   }
 
+  /// Numbers with the digits that lead back to the same bits.
   void add_line(const Particles& p, std::int64_t i, std::string& text) const {
     text += std::to_string(p.id[i]);
     for (const auto* values : {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz}) {
@@ -243,6 +250,7 @@ class CsvWriter final : public SnapshotWriter {
   AtomicFile file_;
 };
 
+/// Whether the first 512 bytes hold no control characters. Asked last of all formats, because any text passes.
 bool is_text_file(const InputFile& file) {
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 512)), '\0');
   file.read(0, start.data(), start.size());

@@ -33,6 +33,7 @@ std::string known_titles() {
 
 }  // namespace
 
+/// CSV is last, because its test accepts any text.
 const std::vector<SnapshotFormatEntry>& snapshot_formats() {
   static const std::vector<SnapshotFormatEntry> all{hdf5_snapshot_format(), gadget1_snapshot_format(),
                                                     gadget2_snapshot_format(), csv_snapshot_format()};
@@ -50,6 +51,7 @@ const SnapshotFormatEntry* find_snapshot_format(std::string_view name) {
   return nullptr;
 }
 
+/// The name plays no part: files of other programs have all kinds of suffixes.
 const SnapshotFormatEntry& format_of_file(const fs::path& path) {
   const InputFile file(path);
   if (file.size() == 0) throw Error(ErrorKind::input, fmt::format("{}: is empty, expected a snapshot", path.string()));
@@ -61,6 +63,7 @@ const SnapshotFormatEntry& format_of_file(const fs::path& path) {
               fmt::format("{}: is not a snapshot in a known format ({})", path.string(), known_titles()));
 }
 
+/// "snapshot_005.0" is the name of a file in a set: its number is no suffix.
 SnapshotFormat format_from_name(const fs::path& path) {
   std::string ending = path.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
@@ -73,6 +76,7 @@ SnapshotFormat format_from_name(const fs::path& path) {
                                             ending, known_suffixes()));
 }
 
+/// Particles of one species that follow each other in the input make one run, so that sorted input gives few runs.
 PieceRows find_rows(const Particles& particles, std::int64_t first, std::int64_t n, SpeciesCounts& next_row) {
   PieceRows rows;
   const std::uint8_t* const species = particles.species.data();

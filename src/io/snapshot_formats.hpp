@@ -23,6 +23,7 @@ namespace pergola {
 /// Files that one snapshot may consist of.
 inline constexpr int most_files = 65536;
 
+/// Particles of each species, by GADGET's numbers of types.
 using SpeciesCounts = std::array<std::int64_t, species_count>;
 
 /// What one file of a snapshot holds.

@@ -42,6 +42,7 @@ T swapped(T value) {
 constexpr std::int64_t slab_rows = 65536;  // converted at a time by one thread
 
 template <class T>
+/// A number at any address, with its bytes exchanged if the file has the other order.
 T load(const char* bytes, bool swap) {
   T value;
   std::memcpy(&value, bytes, sizeof value);
@@ -52,6 +53,7 @@ struct Framing {
   bool named = false, swap = false;  // format 2; the other byte order
 };
 
+/// The first four bytes are the length of the first record: 256 (format 1) or 8 (format 2), in either byte order.
 std::optional<Framing> framing_of(std::string_view start) {
   if (start.size() < 4) return std::nullopt;
   for (const bool swap : {false, true}) {
@@ -73,6 +75,7 @@ struct FoundBlock {
   std::int64_t offset = 0, bytes = 0;  // of the data between the two lengths
 };
 
+/// Reads one file. The constructor reads the header and the lengths around the blocks, and read() then seeks.
 class GadgetFile final : public SnapshotFile {
  public:
   explicit GadgetFile(const std::filesystem::path& path) : file_(path) {
@@ -135,6 +138,7 @@ class GadgetFile final : public SnapshotFile {
     return offset + 8 + bytes;
   }
 
+  /// Counts, masses and times from the first record. The counts are compared with the size of the file.
   void read_header() {
     next_ = 0;
     if (framing_.named) next_ = check_record(0, 8, "name");
@@ -204,6 +208,7 @@ class GadgetFile final : public SnapshotFile {
     next_ = after;
   }
 
+  /// Format 1: blocks have no names, only an order. ID and what follows the masses may be missing.
   void find_ordered_blocks() {
     if (count_ == 0) return;
     take_block("POS", 3 * count_);
@@ -218,6 +223,7 @@ class GadgetFile final : public SnapshotFile {
     }
   }
 
+  /// Format 2: names of four letters, filled up with spaces. Unknown blocks are passed over by their length.
   void find_named_blocks() {
     while (next_ < file_.size()) {
       const std::int64_t name_at = next_ + 4;
@@ -248,6 +254,7 @@ class GadgetFile final : public SnapshotFile {
     return found == blocks_.end() ? nullptr : &*found;
   }
 
+  /// Throws Error(input) if a block that is needed is missing.
   const FoundBlock& need(const std::string& name) const {
     const FoundBlock* block = find(name);
     if (!block) fail(fmt::format("has no block {}, expected {} particles in it", name, count_));
@@ -273,6 +280,7 @@ class GadgetFile final : public SnapshotFile {
   /// How many rows of `width` numbers a block has: what its name says, not its bytes.
   std::int64_t rows_of(const FoundBlock& block) const { return block.name == "MASS" ? massive_count() : count_; }
 
+  /// 4 or 8 bytes per number: the length of the block says which.
   void read_reals(const FoundBlock& block, std::int64_t first, std::int64_t n,
                   const std::vector<std::vector<double>*>& to, std::int64_t at, int threads) const {
     const std::int64_t value_bytes = block.bytes / (rows_of(block) * static_cast<std::int64_t>(to.size()));
@@ -316,6 +324,8 @@ struct WrittenBlock {
   std::int64_t row_bytes = 0, offset = 0;  // of its first row in the file
 };
 
+/// Writes one file. The frame of lengths and names goes out first; rows then go to their places, species by species, on
+/// all threads. A record's length is a 32-bit number, which bounds the particles of a file.
 class GadgetWriter final : public SnapshotWriter {
  public:
   GadgetWriter(const std::filesystem::path& path, const SnapshotHeader& header, const SnapshotContents& contents,
@@ -361,6 +371,7 @@ class GadgetWriter final : public SnapshotWriter {
     return text;
   }
 
+  /// 256 bytes; those that no place names stay zero.
   std::string header_bytes_of(const SnapshotHeader& header) const {
     std::string bytes(header_bytes, '\0');
     for (std::size_t t = 0; t < species_count; ++t) {
@@ -378,6 +389,7 @@ class GadgetWriter final : public SnapshotWriter {
     return bytes;
   }
 
+  /// Names have four letters. Ids take 4 bytes if all fit. Masses always stand in a block, not in the header's table.
   void choose_blocks() {
     using P = Particles;
     const std::int64_t real = options_.single_precision ? 4 : 8;
@@ -406,6 +418,7 @@ class GadgetWriter final : public SnapshotWriter {
     file_.write_at(at, text.data(), text.size());
   }
 
+  /// Finds the rows of the particles in each block, and writes slabs of rows on all threads.
   void take(const Particles& from, std::int64_t first, std::int64_t n, std::int64_t) override {
     const auto begin = next_row_;
     const PieceRows rows = find_rows(from, first, n, next_row_);
@@ -450,6 +463,7 @@ class GadgetWriter final : public SnapshotWriter {
     }
   }
 
+  /// One column of a block's rows [begin, end), from the runs in which the particles lie.
   template <class T, class Value>
   void fill_column(const std::vector<RowRun>& runs, std::int64_t begin, std::int64_t end, std::size_t column,
                    std::size_t width, char* to, const Value& value) const {
@@ -485,6 +499,7 @@ std::unique_ptr<SnapshotWriter> make_gadget_writer(const std::filesystem::path& 
   return std::make_unique<GadgetWriter>(path, header, contents, std::move(options));
 }
 
+/// What both formats have in common.
 SnapshotFormatEntry gadget_entry(SnapshotFormat format, const char* name) {
   SnapshotFormatEntry entry{.format = format,
                             .name = name,

@@ -28,6 +28,7 @@ struct GadgetFactors {
   double length = 1, mass = 1, velocity = 1;
 };
 
+/// The first number of an attribute; nothing if it is missing.
 std::optional<double> read_real(const hdf5::File& file, const std::string& name, const char* group = "Header") {
   if (!file.has_attribute(group, name)) return std::nullopt;
   return file.reals(group, name)[0];
@@ -122,8 +123,10 @@ GadgetFactors read_dialect(const hdf5::File& file, SnapshotHeader& header) {
   return read_swift_universe(file, header);
 }
 
+/// Species are GADGET's particle types: 0 gas, 1 halo, 2 disk, 3 bulge, 4 stars, 5 boundary.
 std::string group_name(int type) { return fmt::format("PartType{}", type); }
 
+/// Programs may write more than six types; those that Pergola does not have must be empty.
 SpeciesCounts read_counts(const hdf5::File& file, const std::string& name) {
   SpeciesCounts counts{};
   const auto values = file.integers("Header", name);
@@ -141,6 +144,7 @@ SpeciesCounts read_counts(const hdf5::File& file, const std::string& name) {
   return counts;
 }
 
+/// GADGET writes the upper 32 bits as a second array. Files with 64-bit totals need none.
 std::optional<SpeciesCounts> read_totals(const hdf5::File& file) {
   if (!file.has_attribute("Header", "NumPart_Total")) return std::nullopt;
   SpeciesCounts totals = read_counts(file, "NumPart_Total");
@@ -151,6 +155,7 @@ std::optional<SpeciesCounts> read_totals(const hdf5::File& file) {
   return totals;
 }
 
+/// Fills the piece from the group Header; returns the factors for the dialect.
 GadgetFactors read_header(const hdf5::File& file, SnapshotPiece& piece) {
   if (!file.has("Header"))
     throw Error(ErrorKind::input,
@@ -223,6 +228,7 @@ Fields open_fields(const hdf5::File& file, int type, const SnapshotPiece& piece)
   return fields;
 }
 
+/// Reads one file. Each species has a group PartTypeN with the fields listed in `carried`.
 class Hdf5SnapshotFile final : public SnapshotFile {
  public:
   explicit Hdf5SnapshotFile(const std::filesystem::path& path) : path_(path) {
@@ -261,6 +267,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
   }
 
  private:
+  /// Checks the datasets of a species and notes which ones Pergola does not carry over.
   void look_at(const hdf5::File& file, int type) {
     const std::string group = group_name(type);
     if (!file.has(group))
@@ -285,6 +292,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
   GadgetFactors factors_;
 };
 
+/// The header under GADGET's names. Units that are known are written under two sets of names, for different readers.
 void write_header(hdf5::File& file, const SnapshotHeader& header, const SnapshotContents& contents) {
   std::vector<std::uint32_t> low, high;
   for (const std::int64_t count : contents.all()) {
@@ -331,6 +339,7 @@ struct Field {
   std::unique_ptr<char[]> open;
 };
 
+/// A species: its rows in all, those that have come, and those of a chunk.
 struct Group {
   std::int64_t rows = 0, filled = 0, chunk_rows = 1;
   std::vector<Field> fields;
@@ -348,6 +357,9 @@ struct Fill {
   bool full() const { return end == chunk_end(); }
 };
 
+/// Writes one file. Steps for a piece: (1) find the rows of its particles, (2) cut them at the borders of chunks,
+/// (3) fill and seal chunks on all threads, (4) give full chunks to HDF5 in a fixed order. A chunk that is not full
+/// waits in its field for the next piece.
 class Hdf5Writer final : public SnapshotWriter {
  public:
   Hdf5Writer(const std::filesystem::path& path, const SnapshotHeader& header, const SnapshotContents& contents,
@@ -365,6 +377,7 @@ class Hdf5Writer final : public SnapshotWriter {
   }
 
  private:
+  /// All datasets of a species are made before its first row comes.
   void create_group(int type, std::int64_t rows) {
     const std::string name = fmt::format("PartType{}", type);
     Group& group = groups_[type];
@@ -386,6 +399,7 @@ class Hdf5Writer final : public SnapshotWriter {
     group.chunk_rows = group.fields.front().dataset.slab_rows;
   }
 
+  /// A dataset of real numbers; null columns are filled from elsewhere (accelerations).
   void add_reals(Group& group, const std::string& name, std::vector<const std::vector<double> Particles::*> columns) {
     Field field;
     field.dataset = file_.create_dataset(name, options_.single_precision ? H5T_IEEE_F32LE : H5T_IEEE_F64LE, group.rows,
@@ -422,6 +436,7 @@ class Hdf5Writer final : public SnapshotWriter {
     for (Fill& done : fills) put(done);
   }
 
+  /// Divides new rows of a species into parts of chunks, for each of its fields.
   void add_fills(Group& group, const std::vector<RowRun>& runs, std::int64_t end, std::vector<Fill>& fills) {
     for (std::int64_t begin = group.filled; begin < end;) {
       const std::int64_t chunk = begin / group.chunk_rows, until = std::min(end, (chunk + 1) * group.chunk_rows);
@@ -479,6 +494,7 @@ class Hdf5Writer final : public SnapshotWriter {
     std::memcpy(fill.bytes.get() + bytes, &sum, sizeof sum);
   }
 
+  /// Only one thread calls this, because it calls the HDF5 library.
   void put(Fill& fill) {
     if (!fill.full()) {
       fill.field->open = std::move(fill.bytes);
@@ -498,6 +514,7 @@ class Hdf5Writer final : public SnapshotWriter {
     return chunk;
   }
 
+  /// Datasets are closed before the file. The name comes later, in give_name().
   void close() override {
     for (Group& group : groups_) {
       for (Field& field : group.fields) file_.close(field.dataset);

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// In memory at a time, if the source is not on the host as a whole.
 constexpr std::int64_t piece_particles = std::int64_t{1} << 20;
 
 /// Calls body(particles, first, n) for pieces of the source, without a copy if it lies on the host.
@@ -36,6 +37,7 @@ void for_pieces(ParticleSource& source, const Body& body) {
   }
 }
 
+/// Potentials may be missing; all other arrays have a value per particle.
 void check_arrays(const Particles& p, const fs::path& path) {
   const std::size_t n = p.id.size();
   bool right = p.species.size() == n && (p.potential.empty() || p.potential.size() == n);
@@ -58,6 +60,7 @@ void check_to_write(const Particles& p, std::int64_t first, std::int64_t n, cons
 
 std::int64_t SnapshotContents::total() const { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
 
+/// Goes through the whole source once, before the writer is made.
 SnapshotContents contents_of(ParticleSource& source) {
   SnapshotContents contents;
   contents.potential = source.count() > 0;
@@ -72,6 +75,7 @@ SnapshotContents contents_of(ParticleSource& source) {
   return contents;
 }
 
+/// Checks what all formats ask for, and hands the piece to the format.
 void SnapshotWriter::append(const Particles& from, std::int64_t first, std::int64_t n) {
   check_to_write(from, first, n, path_);
   if (n > contents_.total() - taken_)
@@ -84,6 +88,7 @@ void SnapshotWriter::append(const Particles& from, std::int64_t first, std::int6
   taken_ += n;
 }
 
+/// A file with fewer particles than announced is refused. May be called twice.
 void SnapshotWriter::complete() {
   if (closed_) return;
   if (taken_ != contents_.total())

@@ -13,6 +13,10 @@
 #include "comm/shares.hpp"
 #include "io/snapshot_formats.hpp"
 
+// Who sends what to whom follows from the counts of all ranks, which FilePlan gathers once: no rank asks another one
+// later. In each round every writer gets at most delivery_particles of one file. The particles of a file come rank by
+// rank, each rank's in its own order. For a species that is the order in which one process would write them.
+// A message holds the arrays of a piece one after the other: ids, species, and reals of 8 bytes.
 namespace pergola {
 
 namespace fs = std::filesystem;
@@ -66,6 +70,7 @@ class FilePlan {
   struct Rows {
     std::int64_t begin = 0, end = 0;
   };
+  /// The rows of a species are shared out evenly over the files; a rank has those that lie in its own range.
   Rows rows(int rank, int file, int species) const {
     const auto r = static_cast<std::size_t>(rank);
     const Shares shares{all_.counts[species], files_};
@@ -208,6 +213,7 @@ class OwnParticles {
   std::int64_t first_ = 0, begin_ = 0, size_ = 0;
 };
 
+/// One rank's part of the work. All ranks go through the same rounds.
 class DistributedWriter {
  public:
   DistributedWriter(Communicator& ranks, std::string path, const SnapshotHeader& header, OwnParticles& own,
@@ -222,6 +228,7 @@ class DistributedWriter {
     for (int rank = 0; rank < ranks.size(); ++rank) deliveries_.emplace_back(plan_, rank);
   }
 
+  /// Collective: rounds until nothing is left, then the files are ended, then named.
   void write() {
     while (next_round()) {
     }
@@ -235,6 +242,7 @@ class DistributedWriter {
  private:
   bool is_own(int file) const { return plan_.writer(file) == ranks_.rank(); }
   fs::path name(int file) const { return plan_.files() == 1 ? path_ : name_in_set(path_, file); }
+  /// Of a message with `count` particles.
   std::size_t bytes(std::int64_t count) const {
     const std::size_t numbers = 7 + (plan_.all().potential ? 1 : 0);
     return static_cast<std::size_t>(count) * (sizeof(std::uint64_t) + numbers * sizeof(double) + 1);
@@ -283,6 +291,7 @@ class DistributedWriter {
     return true;
   }
 
+  /// Potentials are sent only if all particles of all ranks have one.
   std::vector<std::byte> packed(Particles& piece) const {
     if (!plan_.all().potential) piece.potential.clear();
     std::vector<std::byte> message(bytes(piece.size()));
@@ -296,6 +305,7 @@ class DistributedWriter {
     return message;
   }
 
+  /// The order of arrays is that of packed().
   void unpack(const std::vector<std::byte>& message, std::int64_t count, Particles& piece) const {
     piece.resize(count);
     piece.potential.resize(plan_.all().potential ? static_cast<std::size_t>(count) : 0);
@@ -343,6 +353,7 @@ class DistributedWriter {
 
 }  // namespace
 
+/// Ranks may work in different directories: all use rank 0's absolute path.
 void write_distributed_snapshot(Communicator& ranks, const fs::path& path, const SnapshotHeader& header,
                                 ParticleSource& own, const WriteOptions& options) {
   std::string name = fs::absolute(path).string();

@@ -20,14 +20,17 @@ namespace {
 constexpr std::size_t words = 9;  // of one particle
 using Words = std::array<std::uint64_t, words>;
 
+/// The form in run.json: the name of the hash and 32 hexadecimal digits.
 std::string in_digits(std::uint64_t high, std::uint64_t low) { return fmt::format("xxh3:{:016x}{:016x}", high, low); }
 
+/// +0 and −0 differ, and so do NaNs with different bits. An array that is missing counts as zero bits.
 std::uint64_t bits(const std::vector<double>& values, std::int64_t i) {
   return values.empty() ? 0 : std::bit_cast<std::uint64_t>(values[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace
 
+/// Addition of 128 bits with the carry; a sum does not depend on its order, unlike a hash of all bytes.
 void StateHash::Sum::add(const Sum& other) {
   low += other.low;
   high += other.high + (low < other.low ? 1 : 0);
@@ -72,6 +75,7 @@ void StateHash::add(const PlasmaParticles& p, int species, int threads) {
   });
 }
 
+/// The sums of all ranks are exchanged and added by each rank.
 void StateHash::add_over(Communicator& ranks) {
   std::vector<Sum> sums(static_cast<std::size_t>(ranks.size()));
   sums[static_cast<std::size_t>(ranks.rank())] = sum_;

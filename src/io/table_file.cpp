@@ -8,6 +8,7 @@
 
 namespace pergola {
 
+/// Numbers are stored as 64-bit reals, words as texts of one length.
 void write_table_file(const std::filesystem::path& path, const std::vector<std::pair<std::string, std::string>>& texts,
                       const std::vector<FileColumn>& columns) {
   AtomicFile target(path);
@@ -28,6 +29,7 @@ void write_table_file(const std::filesystem::path& path, const std::vector<std::
 
 namespace {
 
+/// The root's attribute `format`, by which a reader knows the file.
 constexpr const char* format_name = "pergola spectrum";
 
 std::int64_t length(const std::vector<double>& values) { return static_cast<std::int64_t>(values.size()); }
@@ -36,6 +38,8 @@ void write_reals(hdf5::File& file, const std::string& name, const std::vector<do
   file.write_array(name, H5T_IEEE_F64LE, {{length(values)}, values});
 }
 
+/// A group per axis: wave_number, frequency, power[frequency][mode], potential[time][mode][2] with real and imaginary
+/// parts, and theory/NAME with two arrays of equal length.
 void write_axis(hdf5::File& file, const std::string& group, const AxisSpectrum& axis) {
   file.create_group(group);
   write_reals(file, group + "/wave_number", axis.wave_numbers);
@@ -91,6 +95,7 @@ void write_spectrum(const std::filesystem::path& path, const SpectrumFile& spect
   target.commit();
 }
 
+/// Axes that the file does not have are left out.
 SpectrumFile read_spectrum(const std::filesystem::path& path) {
   const hdf5::File file(path);
   if (!file.has_attribute("/", "format") || file.texts("/", "format")[0] != format_name)

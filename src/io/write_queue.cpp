@@ -30,6 +30,7 @@ WriteQueue::WriteQueue(std::int64_t most_bytes) : most_bytes_(most_bytes) {
   thread_ = std::thread([this] { work(); });
 }
 
+/// Runs what still waits. A failure is lost here: drain() reports it.
 WriteQueue::~WriteQueue() {
   {
     const std::lock_guard lock(mutex_);
@@ -39,6 +40,7 @@ WriteQueue::~WriteQueue() {
   thread_.join();
 }
 
+/// Waits for room while other jobs wait or run, and then throws the first failure instead of taking the job.
 void WriteQueue::push_owned(std::int64_t bytes, std::unique_ptr<AnyJob> job) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || idle() || bytes_ + bytes <= most_bytes_; });
@@ -49,17 +51,20 @@ void WriteQueue::push_owned(std::int64_t bytes, std::unique_ptr<AnyJob> job) {
   changed_.notify_all();
 }
 
+/// A failure stays: each later call throws it again.
 void WriteQueue::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return idle(); });
   if (failure_) std::rethrow_exception(failure_);
 }
 
+/// Looks only; a run calls it between steps to learn of a full disk early.
 void WriteQueue::check() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }
 
+/// The dropped jobs are destroyed after the lock is released, because their memory may be large.
 void WriteQueue::abandon() {
   std::deque<Entry> dropped;
   {
@@ -75,6 +80,7 @@ std::int64_t WriteQueue::bytes() const {
   return bytes_;
 }
 
+/// The thread's loop. It ends when the queue ends and nothing waits. Jobs run without the lock.
 void WriteQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {

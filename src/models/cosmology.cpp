@@ -20,10 +20,16 @@
 #include "physics/green.hpp"
 #include "physics/power_spectrum.hpp"
 
+// The model `cosmology`. Steps: (1) the linear power spectrum from a fit or a table, (2) Gaussian waves of the density
+// contrast today, (3) displacements of a lattice or a glass to order 1, 2 or 3, (4) each term times its growth D(a)
+// gives positions, and times f D H gives velocities.
+// Units: Mpc/h, 1e10 solar masses/h, km/s; velocities are GADGET's √a dx/dt. Positions are comoving.
+// Ranks make the same bits as one process. A GPU makes lattices of order 1 and 2 (displaced_lattice_cuda.cu).
 namespace pergola {
 
 namespace {
 
+/// The parameters of the model, with the combinations refused that no single range can refuse.
 physics::Cosmology universe_of(const ModelInput& input) {
   physics::Cosmology universe;
   for (const auto& parameter : physics::cosmology_parameters) universe.*parameter.value = input.number(parameter.name);
@@ -49,6 +55,7 @@ std::optional<TransferTable> table_of(const ModelInput& input) {
   return TransferTable(word, universe.omega_matter, universe.omega_baryon, universe.n_s);
 }
 
+/// Normalised to sigma8 by LinearPower. A table bounds the wave numbers that can be drawn.
 physics::LinearPower power_of(const ModelInput& input) {
   const auto universe = universe_of(input);
   if (const auto table = table_of(input))
@@ -59,6 +66,7 @@ physics::LinearPower power_of(const ModelInput& input) {
   return {[fit](double k) { return fit.smooth(k); }, universe.n_s, universe.sigma8};
 }
 
+/// For all wave numbers of the lattice: from one wave per box to the corner of the cube of Nyquist's numbers.
 RootPower root_power_of(const ModelInput& input) {
   const double unit = physics::wave_number(1, input.number("box"));
   return {power_of(input), unit, unit * std::sqrt(3.0) * std::max(1, side_of(input) / 2)};
@@ -123,6 +131,7 @@ std::array<double, 2> growth_of(const physics::Growth& growth, LagrangianTerm te
 /// √a dx/dt, GADGET's velocity, is this times Σ f D ψ: dx/dt = H Σ f D ψ.
 double gadget_speed(const physics::Background& background, double a) { return std::sqrt(a) * background.rate(a); }
 
+/// The mass in the box: the mean density of matter times its volume.
 double matter_of(const ModelInput& input) {
   const double box = input.number("box");
   return physics::mean_density(background_of(input), input.gravitational_constant()) * box * box * box;
@@ -229,6 +238,7 @@ std::vector<ModelOption> options() {
   return all;
 }
 
+/// A thirtieth of the particles' mean distance.
 std::array<double, species_count> advice(const ModelInput& input) {
   std::array<double, species_count> epsilon{};
   epsilon[1] = input.number("box") / side_of(input) / 30;

@@ -13,7 +13,9 @@ namespace {
 constexpr int table_steps = 2048;
 /// Part of a radius over which slopes are taken if there is no formula.
 constexpr double slope_step = 1e-4;
+/// External fields are averaged over this number of directions in the plane.
 constexpr int azimuths = 8;
+/// What the thickness takes from the disc's field is known in knots of equal steps in √R, a little beyond the cutoff.
 constexpr int loss_knots = 64;
 constexpr double loss_reach = 1.1;  // of the cutoff
 
@@ -102,6 +104,7 @@ double DiscEquilibrium::epicyclic_frequency(double radius) const {
   return std::sqrt(std::max(0.0, physics::epicyclic_frequency2(radius, curve.speed2, curve.slope)));
 }
 
+/// From Toomre's Q at each radius, or falling exponentially from the radius where Q holds.
 double DiscEquilibrium::radial_dispersion(double radius) const {
   if (options_.toomre_q == 0) return 0;
   if (options_.toomre_radius > 0) return reference_dispersion_ * std::exp(-radius / (2 * options_.scale_length));
@@ -152,6 +155,7 @@ double DiscEquilibrium::mass_within(double radius) const {
       1.0, physics::disc_mass_within(radius / options_.scale_length) / physics::disc_mass_within(options_.cutoff));
 }
 
+/// Radius, azimuth and height by inverting the cumulated mass; velocities as normal numbers about the mean rotation.
 PhaseSpacePoint DiscEquilibrium::draw(Philox& random) const {
   const double within = physics::disc_mass_within(options_.cutoff);
   const double radius = options_.scale_length * physics::disc_radius(random.uniform() * within);

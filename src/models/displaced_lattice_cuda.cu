@@ -108,6 +108,7 @@ struct JoinDiagonal {
     xx[at] = physics::second_order_diagonal(xx[at], yy[at], zz[at]);
   }
 };
+/// Subtracts an off-diagonal part from the source.
 struct TakeOff {
   PlaceRows rows;
   double* source;
@@ -212,6 +213,7 @@ class Maker {
  private:
   static double* values(Buffer<Complex>& field) { return reinterpret_cast<double*>(field.data()); }
 
+  /// Throws Error(device) with what is needed and what is free, before anything is taken.
   void take_memory() {
     slabs_.make_plans();
     const std::int64_t plane = std::int64_t{lattice_.side} * lattice_.side, fields = lattice_.order > 1 ? 3 : 1;
@@ -308,6 +310,7 @@ class Maker {
   DrawnWaves delta_;
 };
 
+/// The lattice as a source: straight into the arrays of a run on its device, or read from memory that is kept.
 class LatticeSource final : public DeviceSource {
  public:
   LatticeSource(DisplacedLattice lattice, const Device& device)

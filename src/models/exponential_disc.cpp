@@ -13,6 +13,10 @@
 #include <cmath>
 #include <numbers>
 
+// The model `exponential-disc`: a disc in its own field and the run's external potentials, and on request a Plummer
+// sphere that passes it. The disc turns about +z in the sense from +x to +y. Disc and satellite have random streams of
+// their own, so that the disc's stars do not depend on the satellite's.
+// Without external potentials the whole is centred; with them the disc stays at the potentials' origin.
 namespace pergola {
 
 namespace {
@@ -33,6 +37,7 @@ DiscOptions disc_options(const ModelInput& input) {
   return options;
 }
 
+/// n stars of equal mass, centred. Motions come from DiscEquilibrium.
 Particles make_disc(const ModelInput& input, std::int64_t n) {
   const DiscEquilibrium equilibrium(disc_options(input));
   Particles disc = equal_masses(n, input.number("mass"));
@@ -62,6 +67,7 @@ PhaseSpacePoint satellite_start(const ModelInput& input) {
   return {place, {-std::sqrt(std::max(0.0, inward2)), across * std::cos(tilt), across * std::sin(tilt)}};
 }
 
+/// A Plummer sphere in equilibrium by itself, cut off at five scale radii, put at its start.
 Particles make_satellite(const ModelInput& input, std::int64_t n) {
   const PhaseSpacePoint start = satellite_start(input);
   const double mass = input.number("satellite_mass"), length = input.number("satellite_radius");
@@ -93,6 +99,7 @@ std::int64_t satellite_count(const ModelInput& input) {
   return std::clamp<std::int64_t>(count, 1, input.n() - 1);
 }
 
+/// Ids of the satellite follow those of the disc.
 Particles make_exponential_disc(const ModelInput& input) {
   check_memory(input.n());
   const std::int64_t in_satellite = satellite_count(input);

@@ -33,6 +33,7 @@ double kepler_start_distance(const ModelInput& input) {
   return a * (1 + e);
 }
 
+/// The bodies on the x axis at an end of the orbit, the centre of mass at rest in the origin, velocities along y.
 Particles make_kepler(const ModelInput& input) {
   const double m1 = input.number("mass_1"), m2 = input.number("mass_2"), total = m1 + m2;
   if (!(total > 0)) throw Error(ErrorKind::input, "kepler: mass_1, mass_2: expected a sum > 0, found 0");
@@ -46,6 +47,7 @@ Particles make_kepler(const ModelInput& input) {
   return p;
 }
 
+/// A parabola's energy is 0: no tolerance relative to it can be stated.
 std::vector<Expectation> expect_kepler(const ModelInput& input) {
   const double energy = physics::kepler_energy(input.gravitational_constant(), input.number("mass_1"),
                                                input.number("mass_2"), kepler_inverse_axis(input));
@@ -166,6 +168,7 @@ Particles make_lagrange_triangle(const ModelInput& input) {
   return p;
 }
 
+/// Half of the potential energy, as in every virialized system.
 std::vector<Expectation> expect_lagrange_triangle(const ModelInput& input) {
   const auto m = triangle_masses(input);
   const double pairs = m[0] * m[1] + m[1] * m[2] + m[2] * m[0];

@@ -14,6 +14,10 @@
 #include <cmath>
 #include <numbers>
 
+// Steps: (1) radii common to all parts, in equal ratios, (2) the mass of each part within them, (3) their sum as the
+// field, (4) for halo and bulge the distribution function by Eddington's inversion in this field, (5) for the disc the
+// motions with halo and bulge as external potentials, (6) stars of each part from a stream of its own.
+// Lengths and masses are in the units of the run. A part with mass 0 is left out.
 namespace pergola {
 
 namespace {
@@ -52,6 +56,7 @@ Part make_part(const std::vector<double>& radii, double mass, double scale, doub
   return part;
 }
 
+/// `cutoff` in scale radii; the mass asked for lies within it.
 Part hernquist_part(const std::vector<double>& radii, double mass, double scale, double cutoff) {
   Part part = make_part(radii, mass, scale, cutoff * scale, [](double r) {
     return SphereDensity{physics::hernquist_density(r), physics::hernquist_log_slope(r)};
@@ -60,6 +65,7 @@ Part hernquist_part(const std::vector<double>& radii, double mass, double scale,
   return part;
 }
 
+/// Reaches to the last radius: its density fades and has no edge.
 Part nfw_part(const std::vector<double>& radii, double mass, double scale, const physics::TruncatedNfw<double>& halo) {
   Part part = make_part(radii, mass, scale, radii.back(), [=](double r) {
     return SphereDensity{halo.density(r), halo.log_slope(r)};
@@ -74,6 +80,7 @@ Part make_halo(const std::vector<double>& radii, const GalaxyOptions& o,
   return hernquist_part(radii, o.halo_mass, o.halo_scale_radius, o.halo_concentration);
 }
 
+/// Throws Error(input) that names `option` if the distribution function is negative somewhere.
 IsotropicSphere sphere_of(const Part& part, const std::vector<double>& radii, const std::vector<double>& field,
                           double gravitational_constant, const std::string& option) {
   const SphereKnots knots = eddington_sphere(radii, part.law, field, gravitational_constant);
@@ -84,6 +91,7 @@ IsotropicSphere sphere_of(const Part& part, const std::vector<double>& radii, co
   return IsotropicSphere(knots, part.populated);
 }
 
+/// Refuses a disc that is larger than the halo's radius, and a galaxy without any part.
 void check_reach(const GalaxyOptions& o, const std::string& model) {
   const double reach = o.disc.cutoff * o.disc.scale_length, radius = o.halo_concentration * o.halo_scale_radius;
   if (o.disc.mass > 0 && o.halo_mass > 0 && reach > radius)
@@ -226,6 +234,7 @@ Particles make_galaxy(const ModelInput& input) {
 /// resolved, which is here a part's scale radius.
 double half_distance(double volume, double count) { return 0.5 * std::cbrt(volume / std::max(1.0, count)); }
 
+/// For each part: half the mean distance of its particles within a scale radius (a scale length and height).
 std::array<double, species_count> galaxy_softening(const ModelInput& input) {
   const GalaxyOptions o = galaxy_options(input);
   const Galaxy galaxy(o, input.model());
@@ -249,6 +258,7 @@ std::vector<Expectation> expect_galaxy(const ModelInput& input) {
   return {{"virial_ratio", 0.5, std::max(0.05, 2 * noise)}};
 }
 
+/// What differs between the models `galaxy` and `m81`.
 struct GalaxyDefaults {
   double halo_mass, halo_scale_radius, halo_concentration, bulge_mass, bulge_scale_radius, disc_mass, disc_scale_length,
       disc_scale_height, toomre_q;

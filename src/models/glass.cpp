@@ -13,6 +13,9 @@
 #include "physics/lagrangian.hpp"
 #include "physics/mesh_weights.hpp"
 
+// Gravity with a negative sign drives random points apart until they pull almost nowhere. Forces come from the TreePM
+// solver in a periodic box of side 1 with total mass 1. Each round moves a point by what would undo a small wave, at
+// most by a quarter of the mean distance. A tile of at most 16 points a side is made once and repeated.
 namespace pergola {
 
 namespace {
@@ -29,6 +32,7 @@ int tile_of(int side) {
   return 0;
 }
 
+/// A softening of a twentieth of the mean distance: close pairs must be driven apart too.
 SolverOptions glass_gravity(double distance) {
   SolverOptions options;
   options.solver = "treepm";
@@ -85,6 +89,7 @@ StartPlaces StartPlaces::glass(int side, std::uint64_t seed, int threads) {
   return places;
 }
 
+/// Between the places of the lattice by a cloud of 3 × 3 × 3 cells. window() names its order, to undo its smoothing.
 double StartPlaces::of(const std::vector<double>& field, std::int64_t i) const {
   if (tile_ == 0) return field[static_cast<std::size_t>(i)];
   std::array<physics::AxisWeights<3, double>, 3> cloud;

@@ -35,6 +35,7 @@ std::vector<double> equal_ratio_radii(double low, double high, double step) {
   return radii;
 }
 
+/// Simpson's rule in ln r. Within the first radius the density follows its power law there.
 std::vector<double> mass_within(const std::vector<double>& radii, const SphereLaw& law) {
   const auto shell = [&](double r) { return 4 * std::numbers::pi * r * r * r * law(r).density; };  // dM/dlnr
   std::vector<double> mass{shell(radii[0]) / (3 + law(radii[0]).log_slope)};
@@ -57,6 +58,8 @@ std::vector<double> potential_depth(const std::vector<double>& radii, const std:
   return depth;
 }
 
+/// Eddington 1916; Binney & Tremaine 2008, eq. 4.46: f(E) is an integral over dρ/dΨ between the edge and E. Each pair
+/// of knots adds its share in closed form. The cost grows as the square of the number of knots.
 SphereKnots eddington_sphere(const std::vector<double>& radii, const SphereLaw& law,
                              const std::vector<double>& field_mass, double gravitational_constant) {
   SphereKnots knots{radii, mass_within(radii, law), potential_depth(radii, field_mass, gravitational_constant), {}};
@@ -71,6 +74,7 @@ SphereKnots eddington_sphere(const std::vector<double>& radii, const SphereLaw& 
   return knots;
 }
 
+/// Whether f is nowhere negative, within a thousandth for rounding.
 bool has_isotropic_velocities(const SphereKnots& knots) {
   double largest = 0;  // farther out
   for (std::size_t k = knots.size(); k-- > 0;) {
@@ -89,6 +93,7 @@ IsotropicSphere::IsotropicSphere(SphereKnots knots, std::size_t populated)
       bound_[k] = std::max(bound_[k], 2 * (depth[k] - depth[j + 1]) * std::max(knots_.f[j], knots_.f[j + 1]));
 }
 
+/// |W| for G = 1 by the trapezoidal rule over mass: ∫ M/r dM.
 double IsotropicSphere::self_energy() const {
   double sum = 0;
   for (std::size_t k = 0; k + 1 < populated_; ++k)
@@ -107,6 +112,7 @@ double IsotropicSphere::distribution(double energy) const {
   return between(knots_.f[k], knots_.f[k + 1], (depth[k] - energy) / (depth[k] - depth[k + 1]));
 }
 
+/// By rejection: v² f(depth − v²/2) below a bound that was found for the knot. Draws until one is accepted.
 double IsotropicSphere::draw_speed(Philox& random, double depth, double bound) const {
   const double fastest = std::sqrt(2 * std::max(0.0, depth - knots_.potential.back()));
   if (!(bound > 0)) return 0;
@@ -131,6 +137,7 @@ PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
   return {x, draw_speed(random, depth, bound_[k]) * direction};
 }
 
+/// Scales a sphere in its own units to the mass and the virial radius of the options.
 DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere) {
   const double mass = input.number("mass");
   // The virial radius is M²/(2 |W|).

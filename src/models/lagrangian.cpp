@@ -6,6 +6,9 @@
 #include "physics/green.hpp"
 #include "physics/lagrangian.hpp"
 
+// Lengths are in boxes, wave numbers in waves per box. A complex transform carries two real fields at once, one in the
+// real part and one in the imaginary part, which halves the transforms. Products of derivatives are taken at the places
+// of the lattice and transformed back. Formulas of each order are in physics/lagrangian.hpp.
 namespace pergola {
 
 WaveCube::WaveCube(int side, int threads, const std::shared_ptr<Communicator>& ranks)
@@ -16,6 +19,7 @@ WaveCube::WaveCube(int side, int threads, const std::shared_ptr<Communicator>& r
 
 void WaveCube::to_places() { transforms_.backward(values_.data()); }
 
+/// The forward transform is normalised here: a field and its waves are inverse to each other.
 void WaveCube::to_waves() {
   transforms_.forward(values_.data());
   const double scale = 1 / static_cast<double>(std::int64_t{side_} * side_ * side_);
@@ -45,6 +49,7 @@ void fill_pair(WaveCube& cube, const First& first, const Second& second) {
   cube.to_places();
 }
 
+/// The two fields of fill_pair(); null: not wanted.
 void take_pair(WaveCube& cube, std::vector<double>* real, std::vector<double>* imaginary) {
   for (auto* to : {real, imaginary})
     if (to) to->resize(static_cast<std::size_t>(cube.size()));

@@ -23,6 +23,7 @@ Vec3<double> turned(const Vec3<double>& v, double phi, double angle) {
   return c * v + s * cross(axis, v) + ((1 - c) * dot(axis, v)) * axis;
 }
 
+// Whole chunks of the ordered sums, so that sums over pieces have the bits of sums over all.
 constexpr std::int64_t particles_per_piece = std::int64_t{1} << 22;
 static_assert(particles_per_piece % sum_chunk == 0);
 
@@ -45,6 +46,7 @@ double total_mass(const Particles& particles) {
   return sum;
 }
 
+/// The relative state on the way to the pericentre, for two points with the total mass.
 physics::KeplerState<double> merge_orbit(double total, const MergeOptions& o) {
   const double apocentre = o.eccentricity < 1 ? o.pericentre * (1 + o.eccentricity) / (1 - o.eccentricity)
                                               : std::numeric_limits<double>::infinity();
@@ -99,6 +101,7 @@ MergedSource::MergedSource(std::unique_ptr<ParticleSource> first, std::unique_pt
   two.id_offset = one.largest_id;
 }
 
+/// To the centre of mass, turned, then onto the orbit. Potentials are dropped: they hold for one system alone.
 void MergedSource::place(const System& system, Particles& p) const {
   const auto &centre = system.centre, &orbit = system.orbit;
   p.potential.clear();
@@ -115,6 +118,7 @@ void MergedSource::place(const System& system, Particles& p) const {
   });
 }
 
+/// Particles of the first system come first, then those of the second.
 void MergedSource::read(std::int64_t first, std::int64_t n, Particles& to) {
   if (n == 0) return to.resize(0);
   const std::int64_t border = systems_[0].source->count(), of_first = std::clamp<std::int64_t>(border - first, 0, n);

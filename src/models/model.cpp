@@ -18,6 +18,7 @@ namespace pergola {
 
 namespace {
 
+/// The registry; models are listed to users in this order.
 const std::vector<ModelEntry>& entries() {
   static const std::vector<ModelEntry> all{plummer_model(),     hernquist_model(),
                                            nfw_model(),         king_model(),
@@ -50,6 +51,7 @@ std::string found_text(const ModelValue& value) {
   return fmt::format("\"{}\"", std::get<std::string>(value));
 }
 
+/// Throws Error(input) for a count or an option that the model does not take.
 void check(const ModelInfo& model, const ModelOptions& options) {
   const std::string count = count_problem(model, options.n);
   if (!count.empty()) throw Error(ErrorKind::input, fmt::format("{}: n: {}", model.name, count));
@@ -137,6 +139,7 @@ std::vector<std::string> model_names() {
 
 const ModelInfo& find_model(const std::string& name) { return find_entry(name).info; }
 
+/// In this order: the name, the kind of value, its range, its choices. Empty: no problem.
 std::string option_problem(const ModelInfo& model, const std::string& name, const ModelValue& value) {
   const ModelOption* option = find_option(model, name);
   if (!option) {
@@ -159,6 +162,7 @@ std::string option_problem(const ModelInfo& model, const std::string& name, cons
   return "";
 }
 
+/// 0 means the model's default count and is always right.
 std::string count_problem(const ModelInfo& model, std::int64_t n) {
   if (n < 0) return fmt::format("expected an integer >= 1, found {}", n);
   if (!model.any_n && n != 0 && n != model.default_n)
@@ -175,6 +179,7 @@ std::int64_t model_count(const ModelInfo& model, std::int64_t n) { return n == 0
 ModelInput::ModelInput(const ModelInfo& model, const ModelOptions& options, int threads)
     : model_(model), options_(options), n_(model_count(model, options.n)), threads_(threads) {}
 
+/// The value given, else the default. The option must exist.
 const ModelValue& ModelInput::value(const std::string& name) const {
   const auto given = options_.values.find(name);
   return given != options_.values.end() ? given->second : find_option(model_, name)->default_value;
@@ -185,6 +190,7 @@ double equilibrium_energy(const ModelInput& input) {
   return -input.gravitational_constant() * mass * mass / (4 * input.number("virial_radius"));
 }
 
+/// Tolerances follow from the noise of n drawn stars, with a floor of a few percent.
 std::vector<Expectation> equilibrium_expectations(const ModelInput& input) {
   const double noise = 1 / std::sqrt(static_cast<double>(input.n()));
   const double energy = equilibrium_energy(input);
@@ -197,6 +203,7 @@ Particles make_model(const std::string& name, const ModelOptions& options, int t
   return make_all(entry, ModelInput(entry.info, options, threads > 0 ? threads : Device::open("cpu").threads()));
 }
 
+/// In pieces if particles are drawn one by one, else all at once in memory.
 std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options, int threads) {
   const ModelEntry& entry = checked_entry(name, options);
   const int used = threads_or_all(threads);
@@ -210,6 +217,7 @@ std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::str
   return entry.on_device ? entry.on_device(ModelInput(entry.info, options, 1), device) : nullptr;
 }
 
+/// Null: ranks cannot share this model.
 std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options, int threads) {
   const ModelEntry& entry = checked_entry(name, options);
   const int used = threads_or_all(threads);
@@ -243,6 +251,7 @@ std::optional<ModelWaves> model_waves(const std::string& name, const ModelOption
   return ask(&ModelEntry::waves, name, options);
 }
 
+/// External potentials change energy and virial ratio, so that nothing is expected then.
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {
   if (options.external.empty()) return ask(&ModelEntry::expectations, name, options);
   checked_entry(name, options);

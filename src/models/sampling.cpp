@@ -17,6 +17,7 @@
 
 namespace pergola {
 
+/// Throws Error(device) before memory is taken: an allocation that is granted and then used may end the process.
 void check_memory(std::int64_t n) {
   constexpr double bytes_each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 7 * sizeof(double);
   const double needed = static_cast<double>(n) * bytes_each;
@@ -34,17 +35,20 @@ Particles equal_masses(std::int64_t n, double total_mass) {
   return particles;
 }
 
+/// Uniform on the sphere: z is uniform (Archimedes).
 Vec3<double> random_direction(Philox& random) {
   const double z = 2 * random.uniform() - 1, phi = 2 * std::numbers::pi * random.uniform();
   const double s = std::sqrt((1 - z) * (1 + z));
   return {s * std::cos(phi), s * std::sin(phi), z};
 }
 
+/// Mean 0 and variance 1 (Box & Muller 1958); the second number of the pair is not used.
 double random_normal(Philox& random) {
   const double radius = std::sqrt(-2 * std::log(random.uniform()));
   return radius * std::cos(2 * std::numbers::pi * random.uniform());
 }
 
+/// Aarseth, Hénon & Wielen 1974: radius by inversion, speed by rejection from q² (1 − q²)^(7/2) of the escape speed.
 PhaseSpacePoint draw_plummer_star(Philox& random, double mass_within_cutoff) {
   const double r = physics::plummer_radius(random.uniform() * mass_within_cutoff);
   const Vec3<double> place = random_direction(random);
@@ -137,6 +141,7 @@ void DrawnSource::find_mean(Communicator& ranks) {
   mean_known_ = true;
 }
 
+/// Draws particles again whenever they are read: nothing is stored but the mean.
 void DrawnSource::read(std::int64_t first, std::int64_t n, Particles& to) {
   if (!mean_known_) find_mean(*serial_communicator());
   const auto room = static_cast<std::size_t>(n);

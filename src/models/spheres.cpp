@@ -62,6 +62,7 @@ void scale_to_exact_energy(Particles& p, double energy, const ModelInput& input)
   for (auto* values : {&p.vx, &p.vy, &p.vz}) scale_values(*values, faster);
 }
 
+/// Drawn in units of the scale radius and G M = 1, then scaled to the options.
 DrawnModel plummer_stars(const ModelInput& input) {
   const double mass = input.number("mass");
   const double length = physics::plummer_scale_per_virial_radius * input.number("virial_radius");
@@ -131,6 +132,7 @@ ModelEntry hernquist_model() {
       .drawn = draw_hernquist};
 }
 
+/// The radius, in scale radii, beyond which a shell holds less than 1e-12 of that at the halo's radius.
 double nfw_edge(const physics::TruncatedNfw<double>& halo) {
   const auto shell = [&](double r) { return r * r * r * halo.density(r); };
   double r = halo.concentration;
@@ -140,6 +142,7 @@ double nfw_edge(const physics::TruncatedNfw<double>& halo) {
 
 namespace {
 
+/// f has no closed form here, so that Eddington's inversion finds it. A sharp edge may have no positive f.
 std::optional<DrawnModel> draw_nfw(const ModelInput& input) {
   const double concentration = input.number("concentration"), truncation = input.number("truncation");
   const physics::TruncatedNfw<double> halo{concentration, truncation * concentration};
@@ -254,6 +257,7 @@ double uniform_sphere_energy(const ModelInput& input) {
                                                   input.number("radius"));
 }
 
+/// Radii by inversion of r³; a Maxwellian with the dispersion that gives the virial ratio.
 std::optional<DrawnModel> draw_sphere(const ModelInput& input) {
   const double radius = input.number("radius"), mass = input.number("mass");
   // K = (3/2) M σ² = Q |W|.

@@ -10,6 +10,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
+// A table is text: columns of numbers, wave numbers in h/Mpc first and rising, comments after #. Names of columns come
+// from the last comment before the numbers. Matter is a column `total`, or dark matter and baryons by their parts.
+// What the numbers are is found from their slope at the smallest k: 0 for CAMB, 2 for CLASS, n_s for a power spectrum.
 namespace pergola {
 
 namespace {
@@ -68,6 +71,7 @@ Columns read_columns(const std::filesystem::path& path) {
   return columns;
 }
 
+/// The column of the first candidate that is there; −1: none.
 int find_name(const std::vector<std::string>& names, const std::vector<std::string>& candidates) {
   for (const auto& candidate : candidates)
     for (std::size_t k = 0; k < names.size(); ++k)
@@ -144,6 +148,7 @@ TransferTable::TransferTable(const std::filesystem::path& path, double omega_mat
                              to_text(k_.back()), kind_text(kind_), matter.from);
 }
 
+/// Linear in ln T over ln k between two lines of the table.
 double TransferTable::operator()(double k) const {
   constexpr double beyond = 1e-3;  // a table may end at the last wave of a box
   if (k < k_.front() * (1 - beyond) || k > k_.back() * (1 + beyond))
@@ -155,6 +160,7 @@ double TransferTable::operator()(double k) const {
   return std::exp((1 - t) * log_transfer_[i - 1] + t * log_transfer_[i]);
 }
 
+/// The first two columns; others are ignored.
 PowerTable::PowerTable(const std::filesystem::path& path) {
   for (const auto& row : read_columns(path).rows) {
     if (!(row[1] > 0))

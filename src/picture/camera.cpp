@@ -24,6 +24,7 @@ std::string text_of(Vec3<double> v) { return fmt::format("{},{},{}", to_text(v.x
 
 }  // namespace
 
+/// An orthonormal frame; `up` needs only not to be along the line of sight.
 CameraView::CameraView(const Camera& camera) : position_(camera.position) {
   const Vec3<double> sight = camera.target - camera.position;
   distance_ = length(sight);
@@ -46,6 +47,7 @@ CameraView::CameraView(const Camera& camera) : position_(camera.position) {
 
 Frame CameraView::frame() const { return {{0, 0, 0}, width_}; }
 
+/// Perspective: lengths across shrink as distance over depth.
 Vec3<double> CameraView::place(Vec3<double> x) const {
   const Vec3<double> away = x - position_;
   const double depth = dot(away, forward_);
@@ -55,6 +57,7 @@ Vec3<double> CameraView::place(Vec3<double> x) const {
   return {scale * dot(away, right_), scale * dot(away, up_), depth};
 }
 
+/// Velocities are not projected: pictures do not use them.
 Particles CameraView::see(const Particles& particles) const {
   Particles seen;
   for (std::size_t i = 0; i < particles.id.size(); ++i) {

@@ -79,6 +79,7 @@ Color diverging(double t) {
   return {channel[0], channel[1], channel[2]};
 }
 
+/// Horner's rule for each channel, clamped to 0 … 1.
 Color evaluate(const Polynomial& map, double t) {
   std::array<std::uint8_t, 3> channel{};
   for (std::size_t c = 0; c < 3; ++c) {
@@ -98,6 +99,7 @@ std::vector<std::string> colormap_names() {
   return names;
 }
 
+/// 256 colours are enough for 8 bits per channel, and a table is faster than a polynomial per pixel.
 Colormap::Colormap(std::string_view name) {
   const auto found =
       std::find_if(polynomials.begin(), polynomials.end(), [name](const Polynomial& map) { return map.name == name; });

@@ -66,6 +66,8 @@ Drawing::Drawing(int width, int height, Color paper) : width_(width), height_(he
 
 void Drawing::line(Point from, Point to, const Pen& pen) { polyline({from, to}, pen); }
 
+/// NaN ends a piece of the line; another piece begins at the next finite point. Pieces are cut far outside the paper,
+/// and points that are too near to the one before are left out, except the last.
 void Drawing::polyline(const std::vector<Point>& points, const Pen& pen) {
   Shape shape{{}, pen, {}, 1};
   auto& drawn = shape.points;
@@ -91,11 +93,13 @@ void Drawing::polyline(const std::vector<Point>& points, const Pen& pen) {
   if (!drawn.empty()) items_.emplace_back(std::move(shape));
 }
 
+/// At half pixels, where a line one pixel wide is sharp.
 void Drawing::outline(const Rect& r, const Pen& pen) {
   const double left = r.x - 0.5, top = r.y - 0.5, right = r.right() + 0.5, bottom = r.bottom() + 0.5;
   polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
 }
 
+/// A shape with a corner that is not finite is left out.
 void Drawing::polygon(std::vector<Point> corners, Color color, double opacity) {
   if (std::all_of(corners.begin(), corners.end(), finite))
     items_.emplace_back(Shape{std::move(corners), std::nullopt, color, opacity});
@@ -121,6 +125,7 @@ void Drawing::pixels(const Rect& where, Image image) {
 void Drawing::clip(const Rect& area) { items_.emplace_back(Clip{area}); }
 void Drawing::end_clip() { items_.emplace_back(Clip{}); }
 
+/// The part's own clips are kept, and where one ends the area of the part limits again.
 void Drawing::add(const Drawing& part, Point at) {
   const Rect whole{at.x, at.y, static_cast<double>(part.width()), static_cast<double>(part.height())};
   clip(whole);
@@ -162,6 +167,7 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
+/// Raised and lowered parts are not nested.
 std::vector<TextRun> parse_markup(std::string_view text) {
   std::vector<TextRun> runs;
   int script = 0;

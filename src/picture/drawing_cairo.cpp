@@ -80,6 +80,7 @@ const CairoLibrary& cairo_library() {
   return library;
 }
 
+/// The three characters that XML reserves in text.
 std::string escaped(const std::string& text) {
   std::string safe;
   for (const char c : text)
@@ -124,6 +125,7 @@ std::string with_text_layer(std::string svg, const Drawing& figure, const std::s
 
 constexpr const char* font_family = "DejaVu Sans";
 
+/// Cairo remembers the first failure of a context or surface: one check at the end finds it.
 void check_cairo(cairo_status_t status) {
   if (status == CAIRO_STATUS_SUCCESS) return;
   throw Error(status == CAIRO_STATUS_NO_MEMORY ? ErrorKind::device : ErrorKind::system,
@@ -173,6 +175,7 @@ class Painter {
     check_cairo(cairo_.status(context_));
   }
 
+  /// NaN in x separates the pieces of a line. Without a pen the shape is filled.
   void operator()(const Shape& shape) {
     bool begun = false;
     for (const Point& p : shape.points) {
@@ -204,6 +207,7 @@ class Painter {
     cairo_.fill(context_);
   }
 
+  /// Alignment needs the width of all runs together. A halo is drawn first, under the letters.
   void operator()(const Text& text) {
     const auto& style = text.style;
     const auto runs = parse_markup(text.text);
@@ -217,6 +221,7 @@ class Painter {
     cairo_.restore(context_);
   }
 
+  /// Nearest neighbours: a pixel of a map stays a sharp square when it is enlarged. Cairo stores RGB24 as native words.
   void operator()(const Pixels& pixels) {
     const Image& image = *pixels.image;
     const Surface surface(cairo_.image_surface_create(CAIRO_FORMAT_RGB24, image.width(), image.height()));
@@ -241,6 +246,7 @@ class Painter {
     cairo_.restore(context_);
   }
 
+  /// A new clip replaces the one before, instead of cutting it.
   void operator()(const Clip& clip) {
     cairo_.reset_clip(context_);
     if (!clip.area) return;
@@ -248,6 +254,7 @@ class Painter {
     cairo_.clip(context_);
   }
 
+  /// Pixels from the first letter to the end of the last one's advance.
   double width(const std::vector<TextRun>& runs, double size, bool bold) {
     double sum = 0;
     for (const auto& run : runs) sum += advance(run, size, bold);
@@ -269,6 +276,7 @@ class Painter {
     return extents.x_advance;
   }
 
+  /// Raised and lowered runs are smaller and off the base line. `shadow`: the outlines instead of the letters.
   void write(const std::vector<TextRun>& runs, const TextStyle& style, bool shadow) {
     double x = 0;
     for (const auto& run : runs) {
@@ -294,6 +302,7 @@ class Painter {
   cairo_t* context_;
 };
 
+/// Cairo hands over the bytes of a file as it makes them.
 cairo_status_t append(void* to, const unsigned char* bytes, unsigned int count) {
   static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(bytes), count);
   return CAIRO_STATUS_SUCCESS;
@@ -326,6 +335,7 @@ std::string encode_pdf(const Drawing& figure) {
   return bytes;
 }
 
+/// The size is in CSS pixels. Text is outlines, with a layer of words over them.
 std::string encode_svg(const Drawing& figure) {
   const auto& cairo = cairo_library();
   std::string bytes;
@@ -339,6 +349,7 @@ std::string encode_svg(const Drawing& figure) {
 
 }  // namespace
 
+/// Measured on a surface of one pixel, with the same font settings as in a figure.
 double text_width(std::string_view text, double size, bool bold) {
   const auto& cairo = cairo_library();
   const Surface surface(cairo.image_surface_create(CAIRO_FORMAT_RGB24, 1, 1));
@@ -365,6 +376,7 @@ Image rasterize(const Drawing& figure) {
   return image;
 }
 
+/// PNG files need Cairo only if the drawing has more than pixels.
 void write_drawing(const std::filesystem::path& path, const Drawing& figure) {
   const std::string format = drawing_format(path, "figure");
   if (format == "png") return write_png(path, rasterize(figure));

@@ -11,6 +11,7 @@
 
 namespace pergola {
 
+/// In sRGB values, without conversion to light.
 Color blend(Color under, Color over, double opacity) {
   const auto mix = [opacity](std::uint8_t a, std::uint8_t b) {
     return static_cast<std::uint8_t>(std::lround(a + (b - a) * opacity));
@@ -27,10 +28,12 @@ Image::Image(int width, int height, Color fill) : width_(width), height_(height)
 
 namespace {
 
+/// libpng must not return from its error function; an exception leaves it.
 [[noreturn]] void png_failed(png_structp, png_const_charp message) {
   throw Error(ErrorKind::system, fmt::format("libpng refused to encode a picture: {}", message));
 }
 
+/// libpng writes into memory: the file is written at once when it is complete.
 void append_bytes(png_structp png, png_bytep data, png_size_t size) {
   auto& bytes = *static_cast<std::vector<std::uint8_t>*>(png_get_io_ptr(png));
   bytes.insert(bytes.end(), data, data + size);
@@ -38,6 +41,7 @@ void append_bytes(png_structp png, png_bytep data, png_size_t size) {
 
 }  // namespace
 
+/// 8 bits per channel, no time stamp. The filter and the level of compression are fixed, so the bytes are too.
 std::vector<std::uint8_t> encode_png(const Image& image) {
   std::vector<std::uint8_t> bytes;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, png_failed, nullptr);

@@ -21,12 +21,14 @@ constexpr int map_pixels = 720;
 constexpr double decades_shown = 2.5;
 constexpr double periodic_margin = 0.125;  // of the width: what a projection looks at beyond its frame
 
+/// The range of the values with a margin on both sides; of equal values a range about them.
 Limits limits_of(const std::vector<double>& values, double room) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   const double size = *high > *low ? *high - *low : std::max(std::abs(*high), 1.0);
   return {*low - room * size, *high + room * size};
 }
 
+/// 0 at the lower limit, 1 at the upper one.
 double place(double value, const Limits& limits) { return (value - limits.first) / (limits.second - limits.first); }
 
 Limits across_of(const PhaseSpace& particles) {
@@ -66,6 +68,7 @@ void refuse_none(const PhaseSpace& particles) {
 
 }  // namespace
 
+/// Colours reach down 2.5 decades from the highest density.
 PhaseSpaceLimits phase_space_limits(const PhaseSpace& particles) {
   refuse_none(particles);
   const Limits across = across_of(particles), up = up_of(particles);
@@ -90,6 +93,7 @@ Drawing plot_phase_space(const PhaseSpace& particles, int width) {
   return plot.draw(width, width * 2 / 3);
 }
 
+/// A field with both signs gets the diverging map with equal limits, so that 0 is light grey.
 Drawing plot_field(const FieldSlice& slice, int width) {
   MapPlot plot;
   plot.plot.title = slice.title;
@@ -109,6 +113,7 @@ Drawing plot_field(const FieldSlice& slice, int width) {
   return plot.draw(width, 120 + static_cast<int>((width - 180) * aspect));
 }
 
+/// Cells are centred on their wave number and frequency: the limits lie half a step outside.
 Drawing plot_spectrum(const SpectrumMap& spectrum, int width) {
   const std::size_t modes = spectrum.wave_numbers.size();
   double longest_curve = 0, highest_curve = 0, total = 0, below = 0;

@@ -28,6 +28,7 @@ std::string with_minus_sign(std::string text) {
   return text;
 }
 
+/// 10 with a raised exponent, in the markup of picture/drawing.hpp.
 std::string power_text(int exponent) { return "10^{" + with_minus_sign(std::to_string(exponent)) + "}"; }
 
 double power_of_ten(int exponent) { return std::pow(10.0, exponent); }
@@ -41,6 +42,7 @@ std::string label_with_unit(const std::string& name, const std::string& unit) {
   return unit.empty() ? name : fmt::format("{} ({})", name, unit);
 }
 
+/// Plain up to 99999 and down to 0.001, else with a power of ten.
 std::string tick_text(double value) {
   if (value == 0) return "0";
   const double size = std::abs(value);
@@ -55,6 +57,7 @@ std::string tick_text(double value) {
   return with_minus_sign(fmt::format("{:.6g}", factor)) + "×" + power_text(exponent);
 }
 
+/// The smallest step of 1, 2, 5 or 10 × 10^k that makes no more than about `wanted` ticks.
 std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   std::vector<Tick> ticks;
   if (!(high > low) || wanted < 1) return ticks;
@@ -71,6 +74,7 @@ std::vector<Tick> linear_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
+/// With many powers only every stride-th one is named.
 std::vector<Tick> log_ticks(double low, double high, int wanted) {
   std::vector<Tick> ticks;
   if (!(high > low) || !(low > 0) || wanted < 1) return ticks;
@@ -97,6 +101,7 @@ std::vector<Tick> log_ticks(double low, double high, int wanted) {
   return between && named < 2 ? linear_ticks(low, high, wanted) : ticks;
 }
 
+/// The margin is 5 % of the range, on a logarithmic axis 4 % of its decades and at least a tenth of one.
 Scale::Scale(const Axis& axis, const std::vector<double>& values) : log_(axis.log) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double value : values) {
@@ -120,6 +125,7 @@ Scale::Scale(const Axis& axis, const std::vector<double>& values) : log_(axis.lo
   if (!(high_ > low_)) high_ = log_ ? low_ * 10 : low_ + 1;
 }
 
+/// Outside the limits it is below 0 or above 1.
 double Scale::place(double value) const {
   if (!log_) return (value - low_) / (high_ - low_);
   if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
@@ -143,18 +149,21 @@ struct Canvas {
   }
 };
 
+/// Of all series, for the limits of an axis.
 std::vector<double> all_values(const std::vector<Series>& series, std::vector<double> Series::*values) {
   std::vector<double> all;
   for (const auto& s : series) all.insert(all.end(), (s.*values).begin(), (s.*values).end());
   return all;
 }
 
+/// Pixels that the labels of an axis need.
 double widest_label(const std::vector<Tick>& ticks) {
   double width = 0;
   for (const auto& tick : ticks) width = std::max(width, text_width(tick.label, tick_size));
   return width;
 }
 
+/// One tick for each `spacing` pixels, and at least two.
 int ticks_wanted(double length, double spacing) { return std::max(2, static_cast<int>(length / spacing)); }
 std::vector<Tick> ticks_across(const Scale& scale, double width) { return scale.ticks(ticks_wanted(width, 95)); }
 std::vector<Tick> ticks_up(const Scale& scale, double height) { return scale.ticks(ticks_wanted(height, 48)); }
@@ -170,6 +179,7 @@ Rect field_of(const Rect& area, const Plot& plot, const Scale& y) {
   return {left, top, std::max(10.0, std::round(area.right() - 3 * plot_gap) - left), height};
 }
 
+/// Each cell of the map becomes a rectangle without smoothing.
 void draw_backdrop(Drawing& figure, const Rect& field, const Backdrop& backdrop) {
   if (backdrop.columns == 0) return;
   Image image(backdrop.columns, backdrop.rows);
@@ -220,6 +230,7 @@ void draw_axes(Drawing& figure, const Canvas& canvas, const Plot& plot, const Re
               {title_size, ink_color, Align::left, Direction::horizontal, true});
 }
 
+/// Dots are round caps of very short dashes.
 Pen pen_of(const SeriesStyle& style) {
   Pen pen{palette_color(style.color), style.line_width};
   if (style.stroke == Stroke::dashed) pen.dashes = {8, 5};
@@ -227,6 +238,7 @@ Pen pen_of(const SeriesStyle& style) {
   return pen;
 }
 
+/// `r`: about the radius in pixels. Shapes are scaled so that all look equally large.
 void draw_marker(Drawing& figure, Point at, Marker marker, double r, Color color) {
   switch (marker) {
     case Marker::none:
@@ -261,6 +273,7 @@ void draw_points(Drawing& figure, const Rect& clip, const std::vector<Point>& po
     if (inside(p)) draw_marker(figure, p, style.marker, style.marker_size, palette_color(style.color));
 }
 
+/// A series in pixels; NaN for what a logarithmic axis cannot show.
 std::vector<Point> places(const Canvas& canvas, const Series& series) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < series.x.size(); ++i) points.push_back(canvas.at(series.x[i], series.y[i]));
@@ -347,6 +360,7 @@ Color palette_color(int index) {
   return colors[static_cast<std::size_t>(std::max(index, 0)) % colors.size()];
 }
 
+/// A colour below 0 means the next one of the palette.
 void Plot::add_series(std::string name, std::vector<double> xs, std::vector<double> ys, SeriesStyle style) {
   if (xs.size() != ys.size())
     throw Error(ErrorKind::input, fmt::format("plot: series \"{}\" has {} x values and {} y values, expected as many",
@@ -355,6 +369,7 @@ void Plot::add_series(std::string name, std::vector<double> xs, std::vector<doub
   series_.push_back({std::move(name), std::move(xs), std::move(ys), style});
 }
 
+/// In this order: paper, colours or grid, lines and points within the field, axes, legend.
 Rect Plot::draw(Drawing& figure, const Rect& area) const {
   figure.box(area, paper_color);
   const Scale x_scale(x, all_values(series_, &Series::x)), y_scale(y, all_values(series_, &Series::y));
@@ -378,6 +393,7 @@ void Plot::draw(Drawing& figure) const {
   draw(figure, {0, 0, static_cast<double>(figure.width()), static_cast<double>(figure.height())});
 }
 
+/// The figure is as high as all panels together.
 Drawing draw_panels(const std::vector<Plot>& plots, int width, int height) {
   Drawing figure(width, height * static_cast<int>(std::max<std::size_t>(plots.size(), 1)), paper_color);
   for (std::size_t i = 0; i < plots.size(); ++i)
@@ -426,6 +442,7 @@ void MapPlot::set_values(int columns, int rows, std::vector<double> values, std:
   plot.y.high = y.second;
 }
 
+/// A logarithmic scale reaches at most `decades_most` below its highest value.
 Scale MapPlot::color_scale() const {
   Axis axis = colors;
   double low = HUGE_VAL, high = -HUGE_VAL;
@@ -441,6 +458,7 @@ Scale MapPlot::color_scale() const {
   return Scale(axis, values_);
 }
 
+/// Values that the scale cannot show get the lowest colour.
 Drawing MapPlot::draw(int width, int height) const {
   const Colormap map(colormap);
   const Scale scale = color_scale();
@@ -463,6 +481,7 @@ void BarChart::add_bar(std::string name, double value, std::string text) {
   bars_.push_back({std::move(name), value, std::move(text)});
 }
 
+/// Lengths are proportional to the values, the longest bar fills the room between names and texts.
 Drawing BarChart::draw(int width) const {
   constexpr double size = 12.5, row = 30, edge = 24, gap = 10, header = 50;
   double names = 0, texts = 0, longest = 0;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t rows_per_task = 32;
 
 /// The mean of 2r + 1 neighbours; cells beyond the ends are 0. `from` has r + 1 zeros before the row and r after it.
+/// A running sum: the cost does not depend on r. Rounding may leave a tiny negative number, which becomes 0.
 void mean_of_neighbours(const std::vector<double>& from, int count, int r, double* to) {
   const double scale = 1.0 / (2 * r + 1);
   double sum = 0;
@@ -45,6 +46,7 @@ void blur_rows(SquareGrid& grid, int r, int threads) {
   });
 }
 
+/// In blocks, so that both places of an exchange stay in the cache.
 void transpose(SquareGrid& grid) {
   constexpr int block = 32;
   for (int y0 = 0; y0 < grid.side; y0 += block)
@@ -58,6 +60,7 @@ void transpose(SquareGrid& grid) {
 
 double blur_width(int radius) { return std::sqrt(static_cast<double>(radius) * (radius + 1)); }
 
+/// Along rows, then along columns as rows of the transposed grid, which is faster than strides through memory.
 void blur(SquareGrid& grid, int radius, int threads) {
   if (radius < 1) return;
   blur_rows(grid, radius, threads);
@@ -75,6 +78,7 @@ constexpr double frame_fraction = 0.93;       // of the particles, in the automa
 constexpr int margin_parts = 8;               // the map is made with a margin of this part of its width
 constexpr int widest_blur_parts = 14;         // the widest Gaussian is this part of the width
 
+/// Right and up in the picture, for a line of sight along x, y or z.
 const std::vector<double>& right_of(const Particles& p, SightLine axis) { return axis == SightLine::x ? p.y : p.x; }
 const std::vector<double>& up_of(const Particles& p, SightLine axis) { return axis == SightLine::z ? p.y : p.z; }
 double right_of(Vec3<double> v, SightLine axis) { return axis == SightLine::x ? v.y : v.x; }
@@ -208,6 +212,7 @@ SquareGrid smooth_adaptively(const SquareGrid& mass, const std::vector<float>& l
   return sum;
 }
 
+/// Throws Error(input) for what cannot be shown.
 void check_projection(std::int64_t particles, const ProjectionOptions& options) {
   if (particles == 0) throw Error(ErrorKind::input, "picture: there are no particles to show");
   if (!(options.frame.width > 0) || !std::isfinite(options.frame.width))
@@ -219,6 +224,7 @@ void check_projection(std::int64_t particles, const ProjectionOptions& options) 
 
 }  // namespace
 
+/// Few bodies: all of them, about the middle of their range. Many: medians, and the reach of 93 % of them.
 Frame automatic_frame(const Particles& particles, SightLine axis, Communicator& ranks) {
   std::int64_t total = particles.size();
   ranks.all_reduce(&total, 1, Reduction::sum);
@@ -276,6 +282,7 @@ Projection map_of(const Placing& placing, const std::vector<double>& mass, const
 
 }  // namespace
 
+/// Maps are made with a margin, so that particles just outside are smoothed into the picture.
 Projection project(const Particles& particles, const ProjectionOptions& options, Communicator& ranks) {
   std::int64_t total = particles.size();
   ranks.all_reduce(&total, 1, Reduction::sum);

@@ -26,9 +26,11 @@ double round_length(double length) {
   return power;
 }
 
+/// Sizes in pixels follow the picture, with a lower bound that can still be read.
 double text_size(const Projection& map) { return std::max(10.5, map.pixels / 52.0); }
 double edge_of(const Projection& map) { return std::max(17.6, map.pixels / 32.7); }
 
+/// Letters with a dark halo, so that they can be read on bright maps.
 TextStyle style_of(const Projection& map) {
   TextStyle style{text_size(map), legend_color, Align::left};
   style.halo = 0.16 * style.size;
@@ -37,6 +39,7 @@ TextStyle style_of(const Projection& map) {
 
 }  // namespace
 
+/// The scale bar is a round length of at most a quarter of the width.
 void draw_labels(Drawing& figure, const Projection& map, const RenderOptions& options) {
   TextStyle style = style_of(map);
   const double size = style.size, edge = edge_of(map), bottom = map.pixels - edge;
@@ -59,6 +62,7 @@ void draw_labels(Drawing& figure, const Projection& map, const RenderOptions& op
       style);
 }
 
+/// Ticks whose labels would overlap or leave the picture are left out.
 void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar, const std::string& unit) {
   TextStyle style = style_of(map);
   const double size = style.size, bottom = map.pixels - edge_of(map), height = std::round(0.55 * size);
@@ -153,6 +157,7 @@ Lights light_spots(const Projection& map) {
   return lights;
 }
 
+/// Screen blending, 1 − (1 − under)(1 − over): it adds light and never exceeds 1.
 std::uint8_t screen(std::uint8_t under, double over) {
   return static_cast<std::uint8_t>(std::lround(255 - (255 - under) * (1 - over)));
 }
@@ -186,6 +191,7 @@ void draw_trails(Drawing& figure, const std::vector<std::vector<Point>>& trails)
 
 }  // namespace
 
+/// At the lower right corner, the first layer at the top.
 void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {
   const auto& map = layers.front().map;
   TextStyle style = style_of(map);
@@ -198,6 +204,7 @@ void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {
   }
 }
 
+/// From the densities below which lie 1 % and 99.5 % of the sum over all pixels.
 DensityRange density_range(const Projection& map) {
   std::vector<double> sorted;
   for (const double d : map.density)
@@ -216,6 +223,7 @@ DensityRange density_range(const Projection& map) {
   return {std::clamp(below(0.01) / 2, high * 1e-5, high / 30), high};
 }
 
+/// Layers add up as light, from black.
 Drawing render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options) {
   const int pixels = layers.front().map.pixels;
   Image image(pixels, pixels);
@@ -237,6 +245,7 @@ Drawing render_layers(const std::vector<RenderLayer>& layers, const RenderOption
   return figure;
 }
 
+/// Colours, lights, trails, legend. The colour bar ends at the brightest colour in the picture, or of a given range.
 Drawing render(const Projection& map, const RenderOptions& options) {
   const Colormap colors(options.colormap);
   const auto range = options.range.value_or(density_range(map));

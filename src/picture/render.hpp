@@ -47,7 +47,7 @@ struct RenderLayer {
 /// density. The legend names the layers; the colour map of the options is not used.
 PERGOLA_API Drawing render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options);
 
-/// The map in colours. If particles can be told apart, each is also a small light.
+/// The map in colours. If single particles can be seen, each is also a small light.
 PERGOLA_API Drawing render(const Projection& projection, const RenderOptions& options);
 
 /// Title, note and scale bar.

@@ -21,6 +21,7 @@ namespace pergola {
 
 namespace {
 
+/// The whole file. Missing is the user's error, a refusal the operating system's.
 std::string read_text(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
@@ -50,6 +51,7 @@ std::vector<std::string> split_fields(std::string_view line) {
 
 }  // namespace
 
+/// Every line must have as many fields as the first.
 RunLog RunLog::read(const std::filesystem::path& path) {
   RunLog log;
   log.path_ = path;
@@ -77,6 +79,7 @@ RunLog RunLog::read(const std::filesystem::path& path) {
   return log;
 }
 
+/// The message lists the columns that the file has.
 const std::vector<std::string>& RunLog::text(std::string_view name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end())
@@ -108,6 +111,7 @@ std::vector<double> absolute(std::vector<double> values) {
   return values;
 }
 
+/// Markers for few points only: many would hide the line.
 SeriesStyle style_for(std::size_t points) {
   SeriesStyle style;
   if (points <= markers_most) style.marker = Marker::circle;
@@ -135,6 +139,7 @@ Plot against_time(const char* title, const LogUnits& units, const std::string& l
   return plot;
 }
 
+/// The log of a plasma has columns kinetic_NAME.
 bool has_energies_by_species(const RunLog& energy) {
   const auto& names = energy.names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("kinetic_"); });
@@ -142,6 +147,7 @@ bool has_energies_by_species(const RunLog& energy) {
 
 }  // namespace
 
+/// Two panels, and a third one for plasmas.
 Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot error;
@@ -193,6 +199,7 @@ Drawing plot_radii(const RunLog& radii, const LogUnits& units) {
   return draw_panels({plot}, plot_width, plot_height);
 }
 
+/// A bar per stage with its seconds, its part of the sum and the number of its calls.
 Drawing plot_profile(const RunLog& profile) {
   const auto& stages = profile.text("stage");
   const auto calls = profile.numbers("calls"), seconds = profile.numbers("seconds");

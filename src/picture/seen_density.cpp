@@ -9,6 +9,7 @@ namespace pergola {
 
 namespace {
 
+// Particles in a piece, and in a task of one thread.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 20, chunk_of_counting = 65536;
 
 template <class T>
@@ -16,6 +17,7 @@ void make_room(const Device& device, std::int64_t size, Buffer<T>& buffer) {
   if (buffer.size() < size) buffer = Buffer<T>(device, size);
 }
 
+/// Threads add whole numbers atomically: the sums do not depend on their order.
 void count_seen_cpu(int threads, std::int64_t n, const CountSeen& body, std::uint64_t* pixels) {
   parallel_chunks(threads, n, chunk_of_counting, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -28,6 +30,7 @@ void count_seen_cpu(int threads, std::int64_t n, const CountSeen& body, std::uin
 
 }  // namespace
 
+/// Whole numbers: the sum is exact.
 void SeenDensity::add(const SeenDensity& more) {
   pixels.resize(more.pixels.size(), 0);
   for (std::size_t k = 0; k < pixels.size(); ++k) pixels[k] += more.pixels[k];
@@ -41,6 +44,7 @@ void SeenCounter::count_piece(const Device& device, std::int64_t n, const Sight&
   count_seen_cpu(device.threads(), n, body, pixels_.data());
 }
 
+/// Positions go piece by piece into the counter's memory on the device; only the pixels go to the host.
 SeenDensity SeenCounter::count(const ShownParticles& shown, const Sight& sight) {
   const Device& device = shown.device();
   const std::int64_t piece = std::min(most_at_once, shown.count());

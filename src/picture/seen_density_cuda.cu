@@ -3,6 +3,7 @@
 
 namespace pergola {
 
+/// One thread per particle. atomicAdd on whole numbers gives the same sums in any order.
 void count_seen_cuda(const Device& device, std::int64_t n, const CountSeen& body, std::uint64_t* pixels) {
   static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
   device.make_current();

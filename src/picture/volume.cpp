@@ -77,6 +77,7 @@ SeenParticle see(const VolumeParticle& particle, const ViewPlane& plane) {
   return seen;
 }
 
+/// Whether the square about a particle's image touches the picture.
 bool on_picture(const SeenParticle& one, int pixels) {
   const auto within = [&](float at) { return at + one.reach > 0 && at - one.reach < static_cast<float>(pixels); };
   return one.reach >= 0 && within(one.x) && within(one.y);
@@ -188,6 +189,7 @@ class TileRays {
       for (int x = left_; x < right_; ++x) ray_[index(x, y)] = plane.ray(x, y);
   }
 
+  /// Light of the pixels that the particle reaches: dimmed by exp(−optical depth) and increased by its own.
   void pass(const SeenParticle& one, float opacity) {
     const auto first = [](float at) { return static_cast<int>(std::floor(at)); };
     const int x0 = std::max(left_, first(one.x - one.reach)), x1 = std::min(right_, first(one.x + one.reach) + 1);
@@ -205,6 +207,7 @@ class TileRays {
       }
   }
 
+  /// The light of the tile as pixels of the picture.
   void expose(Image& image) const {
     const auto channel = [](float light) {
       return static_cast<std::uint8_t>(std::lround(std::clamp(light, 0.f, 255.f)));
@@ -257,6 +260,8 @@ void gather_tiles(Image& image, const Tiles& tiles, Communicator& ranks) {
 
 }  // namespace
 
+/// Steps: (1) project, (2) opacity from the mean optical depth, (3) per round send particles to the ranks of their
+/// tiles and follow the rays, (4) gather the tiles.
 VolumePicture render_volume(std::vector<VolumeParticle> particles, const VolumeOptions& options, Communicator& ranks) {
   const ViewPlane plane(options);
   std::vector<SeenParticle> seen(particles.size());

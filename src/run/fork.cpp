@@ -23,6 +23,8 @@ constexpr const char* particles_name = "start.hdf5";
 constexpr const char* configuration_name = "run.toml";
 
 /// The configuration with the particles of the file beside it, and with the changed keys.
+/// The text is parsed once more with the changed keys, so that a wrong key is refused before any file is made. The path
+/// is relative: the new directory can be moved as a whole.
 std::string forked_configuration(const RunConfig& config, const std::vector<std::string>& sets) {
   if (!system_entry(config).starts_from_snapshots)
     throw Error(ErrorKind::input,
@@ -81,6 +83,7 @@ std::string RunFork::command() const {
                      shell_word(directory_.string()));
 }
 
+/// The snapshot is on disk before the configuration is written.
 void RunFork::write(System& system) const {
   try {
     WriteQueue queue(most_bytes_waiting());
@@ -88,6 +91,7 @@ void RunFork::write(System& system) const {
     queue.drain();
     std::string changes;
     for (const auto& set : sets_) changes += fmt::format("{} {}", changes.empty() ? ", with" : ",", set);
+    // The configuration comes last: a directory with a run.toml has all its particles.
     AtomicFile file(directory_ / configuration_name);
     file.write(fmt::format("# From {} at time {}, after {} steps{}.\n{}", origin_.filename().string(),
                            to_text(system.time()), system.counts().steps, changes, configuration_));

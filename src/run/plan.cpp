@@ -24,8 +24,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Of all threads of this process, since it began.
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
+/// A trial takes at least this number of steps, unless they last twice the seconds allowed.
 constexpr int fewest_looks = 4;
 
 /// A folder for temporary files, removed at the end.
@@ -113,6 +115,7 @@ TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
   StepFit first;  // the first step finds cold memory: it counts only if there is no other
   int looks = 0;
   const auto over = [&](double wall) { return wall > seconds && (looks >= fewest_looks || wall > 2 * seconds); };
+  // On a GPU the fits use seconds of the clock, because the processor waits for it; on a CPU those of all threads.
   steps.complete = system.advance(config.run.end_time, [&] {
     const StepCounts now = system.counts();
     const Cost cost = clock.passed();
@@ -180,6 +183,7 @@ double outputs_in(double length, double every, double steps) {
   return 2 + std::min(between, steps);
 }
 
+/// Outputs after multiples of a number of steps, with the one at the start.
 double outputs_by_steps(std::int64_t every, double steps) {
   return every > 0 ? 1 + std::floor(steps / static_cast<double>(every)) : 0;
 }
@@ -212,6 +216,7 @@ void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, d
       costs.snapshot);
   if (costs.audit.wall > 0) add("audits", outputs_by_steps(output.force_audit_every, plan.steps), costs.audit);
   if (costs.spectrum.wall > 0) add("spectra", outputs_by_steps(output.spectrum_every, plan.steps), costs.spectrum);
+  // Checkpoints come last, because their number depends on the seconds of all other parts.
   const double minutes = output.checkpoint_every_minutes;
   add("checkpoints", 1 + (minutes > 0 ? std::floor(plan.seconds / (60 * minutes)) : 0), costs.checkpoint);
 }
@@ -221,6 +226,7 @@ void set_range(RunPlan& plan, double factor) {
   plan.seconds_high = plan.seconds * factor;
 }
 
+/// By the kind of system.
 RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
   static const std::map<std::string, RunPlan (*)(const RunConfig&, const PlanOptions&)> by_kind{
       {"gravity", plan_gravity}, {"plasma", plan_plasma}};

@@ -1,4 +1,10 @@
 #pragma once
+// The plan of a run: does it fit into memory, and how long does it take?
+//
+// Steps: (1) count the particles without making them, (2) memory from the sizes of all arrays, (3) a trial of at most
+// 10 s, (4) steps and outputs of the trial scaled to the whole run, (5) a range for the seconds.
+// Always: no file stays behind, and the trial takes at most a tenth of the free memory.
+// Units: bytes, seconds on the clock or of all processors together, and time units of the configuration.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +17,7 @@
 
 namespace pergola {
 
+/// How a plan is made.
 struct PlanOptions {
   bool trial = true;                                      // of at most 10 s and a tenth of the free memory
   std::function<void(const std::string& part)> begins{};  // called before each part that may take a while
@@ -31,6 +38,7 @@ struct RunPlan {
   double seconds_low = 0, seconds_high = 0;                // the range expected for the seconds
   double processor_seconds = 0;                            // of all threads together
   double interactions_per_second = 0;
+  /// seconds and processor_seconds are of all `count` together.
   /// The parts of the seconds: the start, the steps, and each kind of output.
   struct Part {
     std::string name;

@@ -16,6 +16,11 @@
 #include "sim/open_particles.hpp"
 #include "time/integrator_entry.hpp"
 
+// The plan of a run under gravity. GravityTrial measures a run of the same kind that is small enough for a few seconds;
+// guess_gravity() uses typical rates instead. Laws by which costs grow with the number of particles n:
+// sums over pairs as n² for all particles, trees as n, meshes as the larger of particles and cells.
+// The number of steps grows by the powers that the integrator's entry states (StepGrowth).
+// Units: times in those of the configuration, costs in seconds.
 namespace pergola {
 
 namespace {
@@ -39,6 +44,7 @@ Count count_part(const RunConfig::ParticlesPart& part) {
   return count;
 }
 
+/// Only headers of files are read, and no model is made.
 Count count_particles(const RunConfig& config) {
   if (config.particles.parts.empty()) return count_part(config.particles);
   Count count;  // two systems on an orbit begin at time 0
@@ -63,6 +69,7 @@ bool thin_models(RunConfig& config, std::int64_t n) {
   return true;
 }
 
+/// Particles for a pilot, and the time at which they start.
 struct Sample {
   Particles particles;
   double time = 0;
@@ -170,12 +177,16 @@ class GravityTrial {
   void make();
 
  private:
+  /// Announces the part of the trial that begins now.
   void begins(const std::string& part) const {
     if (options_.begins) options_.begins("a trial: " + part);
   }
+  /// Seconds left of those that all parts of the trial may take.
   double left() const { return longest_trial_seconds - seconds_since(begin_); }
+  /// Whether steps get shorter as particles cluster; then a pilot is worth its time.
   bool steps_vary() const { return integrator_.in_blocks(config_.time) || config_.time.adaptive; }
   bool pairs() const { return solver_.cost == StepCost::pairs; }
+  /// Whether a trial with n particles keeps within its part of the free memory, on the device and on the host.
   bool fits(std::int64_t n) const {
     const double free = trial_memory * plan_.host_free_bytes, device_free = trial_memory * plan_.device_free_bytes;
     const double device = device_bytes_of(trial_config_, device_, n), host = host_bytes_of(config_, device_, n);
@@ -204,6 +215,7 @@ class GravityTrial {
   RunConfig trial_config_;
   std::int64_t n_ = 0;  // particles of the trial
   Scale scale_;
+  // bring_up_: to start the device, once; start_: to make the trial's particles and their first forces.
   Cost bring_up_, start_;
   TrialSteps steps_;
   TrialOutputs outputs_;
@@ -287,6 +299,7 @@ std::int64_t GravityTrial::choose_size() {
 void GravityTrial::try_pilot(double whole_seconds) {
   constexpr double margin = 4;  // for what the clustering adds
   const double room = std::min(longest_pilot_seconds, left() - 0.5);
+  // The time of a sum over pairs is taken to grow as n^2.2: more pairs in a step, and more steps.
   const double share = std::min(1.0, room / (margin * std::max(whole_seconds, 1e-9)));
   const double n = static_cast<double>(n_) * std::pow(share, pairs() ? 1 / 2.2 : 1.0);
   pilot_n_ = std::clamp(static_cast<std::int64_t>(n), std::min(fewest_pilot_particles, n_),
@@ -300,6 +313,8 @@ void GravityTrial::try_pilot(double whole_seconds) {
   pilot_ = try_steps(pilot, config, room);
 }
 
+/// The run's steps. A fixed step is exact. Else the trial's count if it reached the end, or trial and pilot together,
+/// or the trial continued; then scaled from the trial's number of particles to the run's.
 void GravityTrial::foretell() {
   const auto n = static_cast<double>(n_), all = static_cast<double>(count_.n);
   const StepGrowth& growth = integrator_.growth;
@@ -348,6 +363,8 @@ PartCosts GravityTrial::scaled_costs() const {
   return costs;
 }
 
+/// Sentences for the user: what was tried, what is assumed, and how far the seconds can be trusted. The factor of the
+/// range is 1.2 if the whole run was tried. It is 1.3 to 1.5 for all particles over a part of the time, else 2.
 void GravityTrial::say_what_was_done() {
   const bool whole = n_ == count_.n && scale_.cells == 1;
   plan_.tried.push_back(fmt::format("{} of {} particles made, {} steps over {:.3g} of {:.3g} time units in {:.1f} s",
@@ -380,6 +397,7 @@ void GravityTrial::say_what_was_done() {
   set_range(plan_, steps_.complete && whole ? 1.2 : !whole ? 2 : steps_vary() ? 1.5 : 1.3);
 }
 
+/// Warnings of the trial, and what it chose itself. A choice for a smaller mesh says nothing about the run.
 void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
   for (const Remark& remark : remarks) {
     if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // of the smaller mesh
@@ -435,6 +453,7 @@ constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plumm
 constexpr double pairs_core = 1e9, pairs_gpu = 5e11, targets_core = 5e5, targets_gpu = 2e8, mesh_core = 5e6,
                  mesh_gpu = 1e9;
 constexpr double radii_seconds = 2e-6;  // a particle's share of a line of radii
+/// The range of a guess: from a tenth of the seconds to ten times.
 constexpr double guess_factor = 10;
 
 /// The steps of the integrator if they are fixed, else those of a Plummer model in N-body units. Returns those of a

@@ -11,6 +11,9 @@
 #include "sim/plasma_preflight.hpp"
 #include "sim/plasma_system.hpp"
 
+// The plan of a plasma. Its steps are fixed, so their number is exact; a trial measures what one takes. The trial is
+// the run itself if that is small enough, else the same plasma in a smaller box: cells and particles shrink alike as
+// far as possible, so that a particle's step takes about as long. All costs then grow with the number of particles.
 namespace pergola {
 
 namespace {
@@ -41,6 +44,7 @@ RunConfig smaller(RunConfig config, double particles, double most) {
   return config;
 }
 
+/// Measures steps and outputs of a trial, and adds them to the plan, scaled to all particles.
 void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, const PlasmaMemory& memory) {
   const Clock::time_point begin = Clock::now();
   const double free = trial_memory * memory.host_free_bytes, device_free = trial_memory * memory.device_free_bytes;
@@ -84,6 +88,7 @@ void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, co
   }
 }
 
+/// A plan without a trial, at typical rates. A start and a file are taken to last as long as ten steps.
 void guess_plasma(RunPlan& plan, const RunConfig& config, const Device& device, const PlasmaMemory& memory) {
   const double rate = device.is_cuda() ? rate_gpu : rate_core * device.threads();
   const double step = memory.particles / rate, cores = device.is_cuda() ? 1 : device.threads();
@@ -115,6 +120,7 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
   plan.host_free_bytes = memory.host_free_bytes;
   plan.fits = memory.fits;
   const auto whole = static_cast<double>(whole_plasma_steps(config));
+  // If the end is no multiple of the step, a last and shorter step follows.
   const bool shorter = config.run.end_time - whole * config.time.step > 1e-9 * config.time.step;
   plan.steps = whole + (shorter ? 1 : 0);
   plan.steps_basis = "exact: a fixed step";

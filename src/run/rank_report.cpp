@@ -23,6 +23,7 @@ namespace pergola {
 
 namespace {
 
+/// A line's value without the remark that config_text() may write behind it.
 std::string without_comment(std::string value) {
   const auto comment = value.rfind(" # ");
   if (comment != std::string::npos) value.resize(value.find_last_not_of(' ', comment) + 1);
@@ -57,6 +58,7 @@ MeanAndMost over_ranks(const std::vector<double>& all, std::size_t size, std::si
   return found;
 }
 
+/// Bytes sent for the name of a stage: all ranks must send the same number.
 constexpr std::size_t longest_stage_name = 64;
 
 /// The bytes of a line such as "VmHWM:  1234 kB" of /proc/self/status; 0 without such a line.
@@ -69,6 +71,7 @@ double status_bytes(const char* name) {
 
 }  // namespace
 
+/// From the configuration's text, so that a new key is compared without any change here.
 std::vector<Fact> configuration_facts(RunConfig config) {
   config.run.threads = 0;
   config.run.device = config.run.device.substr(0, config.run.device.find(':'));
@@ -90,6 +93,7 @@ std::vector<Fact> program_facts() {
           {"instruction set", cpu_instruction_set()}};
 }
 
+/// GPUs are distinguished by their identity, because each process counts them from 0.
 std::string shared_gpus_remark(const std::vector<RankGpu>& ranks) {
   std::map<GpuIdentity, std::set<std::int64_t>> processes;
   for (const RankGpu& rank : ranks)
@@ -127,6 +131,7 @@ RankTimes find_rank_times(CountedCommunicator& ranks, const Profile& before, con
   for (std::size_t begin = 0, end; (end = names.find('\n', begin)) != std::string::npos; begin = end + 1)
     times.stages.push_back({names.substr(begin, end - begin)});
 
+  // A rank's numbers: its work, its waiting, and its work in each stage of rank 0, in this order.
   std::vector<double> own{seconds - traffic.seconds, traffic.seconds};
   for (const auto& stage : times.stages)
     own.push_back(std::max(work_in(stage.name, now) - work_in(stage.name, before), 0.0));
@@ -165,6 +170,7 @@ MostMemory find_most_memory(Communicator& ranks) {
                           static_cast<std::int64_t>(gpu_most_held_bytes())};
   const std::int64_t own = most[1];
   ranks.all_reduce(most, 2, Reduction::maximum);
+  // Of the ranks that had most, the first one names the stage.
   std::int64_t largest = own == most[1] ? ranks.rank() : ranks.size();
   ranks.all_reduce(&largest, 1, Reduction::minimum);
   std::string stage = gpu_most_held_in();

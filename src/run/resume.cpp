@@ -22,6 +22,7 @@ std::string value_text(const ModelValue& value) {
   return std::get<std::string>(value);
 }
 
+/// The error names the key, both values, and what the user can do.
 [[noreturn]] void refuse_change(const RunConfig& now, const std::string& key, const std::string& is,
                                 const std::string& was) {
   throw Error(ErrorKind::input, fmt::format("{}: {} is {}, but the run to resume was made with {}: set it back, or "
@@ -54,6 +55,7 @@ void check_part(const RunConfig& now, const std::string& table, const RunConfig:
         refuse_change(now, fmt::format("{}.{}", table, name), text_of(a, name), text_of(b, name));
 }
 
+/// Of both parts if two systems were put on an orbit.
 void check_particles(const RunConfig& now, const RunConfig& before) {
   const auto &a = now.particles, &b = before.particles;
   const auto count = [](const auto& p) { return p.parts.empty() ? std::string("one system") : "two parts"; };
@@ -116,6 +118,7 @@ std::string keep_shorter_end(RunDirectory& directory, SnapshotTimes times, doubl
   const auto finished = read_finished_run(directory.run_json());
   if (!finished || finished->end_time >= end) return {};
   const double rounding = 1e-9 * std::abs(finished->end_time);
+  // Output times of the longer run, from the former end on.
   times.skip_to(finished->end_time - rounding);
   if (times.next() <= finished->end_time + rounding) return {};  // the longer run has it too
   const auto aside = directory.set_aside(finished->summary.snapshots - 1);

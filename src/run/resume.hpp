@@ -8,8 +8,8 @@
 #include "outputs/schedule.hpp"
 #include "run/run_directory.hpp"
 
-// What happens before a run goes on: the checkpoint to go on from is found, the configuration is compared with that of
-// the run so far, and outputs that the longer run would not have are kept. Rank 0 does this, before anything changes.
+// Steps before a run goes on: (1) find the checkpoint, (2) compare the configuration with that of the run so far,
+// (3) keep outputs that the longer run would not have. Rank 0 does this, before anything changes.
 namespace pergola {
 
 /// Throws Error(input) naming the first key that a resumed run may not change.

@@ -183,6 +183,7 @@ bool Run::finished_before(RunSummary& summary) {
   return share_value(*communicator_, complete);
 }
 
+/// Rank 0 looks for the checkpoint, and all ranks then begin from the same one.
 void Run::begin() {
   std::string path;  // of the checkpoint to go on from; empty: none
   if (options_.resume) {
@@ -200,7 +201,9 @@ void Run::begin() {
   begin_steps();
 }
 
+/// Makes the system, or reads it from `state` if that is not null. May take minutes, in which no signal is seen.
 void Run::make_system_from(StateInput* state) {
+  // Undoes what the run has done if the caller ends the process while particles are made.
   struct Making {
     const Run& run;
     explicit Making(const Run& of) : run(of) {
@@ -217,6 +220,7 @@ void Run::make_system_from(StateInput* state) {
   if (counted_) system_->profile().set_waiting([this] { return counted_->traffic().seconds; });
 }
 
+/// Earlier outputs are removed or moved only after the system could be made: a wrong configuration costs nothing.
 void Run::begin_fresh() {
   make_system_from(nullptr);
   check_output_counts(config_, system_->start_time());
@@ -232,6 +236,7 @@ void Run::begin_fresh() {
   for (const auto& output : outputs_) output->begin(*system_);
   on_root(*communicator_, [&] {
     write_record("running");
+    // The queue writes in order: this is done once all first outputs are on disk.
     context_.queue->push(0, [this] { first_written_ = true; });
   });
 }
@@ -277,6 +282,7 @@ void Run::begin_resumed(const std::filesystem::path& path) {
   });
 }
 
+/// Outputs exist on all ranks, because measuring is collective; the queue of writes is rank 0's.
 void Run::make_outputs() {
   if (communicator_->is_root()) context_.queue.reset(new WriteQueue(most_bytes_waiting(communicator_->size())));
   for (const auto& entry : output_entries())
@@ -284,6 +290,7 @@ void Run::make_outputs() {
       if (auto output = entry.make(context_)) outputs_.push_back(std::move(output));
 }
 
+/// The greatest common divisor of all outputs' step counts is where steps pause for them.
 void Run::begin_steps() {
   for (const auto& output : outputs_) every_steps_ = std::gcd(every_steps_, output->every_steps());
   system_->pause_every(every_steps_);
@@ -394,17 +401,20 @@ void Run::write_at_pause() {
   if (communicator_->is_root()) watch_.took_checkpoint();
 }
 
+/// Collective. Its time appears in the profile.
 void Run::hash_state(std::string& hash) {
   Profile::Scope scope(&system_->profile(), "state hash");
   hash = system_->state_hash();
 }
 
+/// What outputs have to remember in a checkpoint: their next times and numbers.
 OutputMemory Run::memory() const {
   OutputMemory all;
   for (const auto& output : outputs_) output->save(all);
   return all;
 }
 
+/// Rewrites run.json as a whole, and returns its text.
 std::string Run::write_record(const std::string& status, const std::optional<RankTimes>& ranks,
                               const std::optional<MostMemory>& memory) {
   const RunRecord record{status, wall_seconds(), communicator_->size(), ranks, memory};
@@ -438,6 +448,7 @@ void Run::log_remarks() {
   for (const auto& remark : system_->remarks()) options_.log.say(remark);
 }
 
+/// At most ten times a second. The time left follows from how the wall time grew in the last half of this session.
 void Run::report_progress() {
   const RunResults& results = context_.results;
   if (!communicator_->is_root() || !options_.progress) return;

@@ -48,6 +48,7 @@ bool has_number(const std::string& name, std::int64_t number) {
 
 bool is_temporary(const std::string& name) { return name.find(temporary_mark) != std::string::npos; }
 
+/// Files and folders in the directory, without those below them.
 std::vector<fs::path> entries(const fs::path& directory) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -79,6 +80,7 @@ void RunDirectory::Made::remove() const {
     if (::rmdir(path->c_str()) != 0) return;  // it is not empty
 }
 
+/// The operating system drops the lock when the process ends, in whatever way: a killed run never blocks its directory.
 RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name) {
   while (true) {
     descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -174,6 +176,7 @@ std::optional<fs::path> RunDirectory::set_aside(std::int64_t number) {
   return folder;
 }
 
+/// Renames files into a new folder on the same file system, and waits until both directories are on disk.
 fs::path RunDirectory::move_aside(const std::vector<fs::path>& files) const {
   std::error_code error;
   fs::path folder;

@@ -14,6 +14,7 @@ namespace pergola {
 /// that no run writes are never touched.
 class RunDirectory {
  public:
+  /// fresh: an empty directory only; resume: any; overwrite: any, and the run clears it later.
   enum class Use { fresh, resume, overwrite };
 
   /// Makes the directory if there is none. Throws Error(input) if it is not empty and `use` is fresh, if it is in use

@@ -20,6 +20,9 @@
 #include "io/state_hash.hpp"
 #include "time/particle_failure.hpp"
 
+// run.json holds status, program, device, counts, energies, checks, hashes and the configuration, in a fixed
+// order. Numbers that do not exist are null. The configuration is stored twice: as an object for other
+// programs, and as the TOML text that --reproduce parses. Every write replaces the whole file.
 namespace pergola {
 
 using nlohmann::ordered_json;
@@ -80,6 +83,7 @@ ordered_json to_json(const std::vector<ControlLine>& control) {
   return list;
 }
 
+/// The configuration with all defaults filled in, as an object.
 ordered_json configuration(const RunConfig& config) { return to_json(parse_toml(config_text(config), config.source)); }
 
 /// A path may hold bytes that are not UTF-8.
@@ -106,6 +110,7 @@ const std::string& program_hash() {
   return hash;
 }
 
+/// Bytes. A longer file is not read: it cannot be a record.
 constexpr std::int64_t longest_record = std::int64_t{1} << 24;
 constexpr const char* final_state = "/hashes/final_state";
 
@@ -118,12 +123,14 @@ std::string text_at(const ordered_json& record, const char* path) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
+/// For an error's text. An unknown status is not quoted, because it may be any text of another file.
 std::string status_text(const std::string& status) {
   for (const char* known : {"running", "interrupted", "failed"})
     if (status == known) return fmt::format("one that is {}", known);
   return "no status of a run";
 }
 
+/// JSON has no NaN: such numbers are written as null.
 double number(const ordered_json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct RunRecord {
   std::optional<MostMemory> memory{};  // at the end of a session
 };
 
+/// The text of run.json. `results`: what the outputs have found so far.
 std::string record_text(const RunConfig& config, const System& system, const RunResults& results,
                         const RunRecord& record);
 

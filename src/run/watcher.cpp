@@ -11,6 +11,7 @@ namespace pergola {
 
 namespace {
 
+/// With several ranks: about the time between two looks, in seconds, and the most steps between them.
 constexpr double seconds_between_looks = 0.1;
 constexpr std::int64_t most_steps_per_look = 64;
 
@@ -28,6 +29,8 @@ Pause PauseWatch::after_step(double time, std::int64_t steps) {
   return look(time, steps);
 }
 
+/// Signals of all ranks are combined by a maximum. Rank 0 then decides, and its decision goes to all ranks. The number
+/// of steps until the next look follows from how long the latest steps took.
 Pause PauseWatch::look(double time, std::int64_t steps) {
   const std::int64_t since = std::max<std::int64_t>(steps_since_look_, 1);
   steps_since_look_ = 0;
@@ -51,6 +54,7 @@ Pause PauseWatch::look(double time, std::int64_t steps) {
   return decision.pause;
 }
 
+/// On rank 0, in the order of urgency: the end of the session, a checkpoint, showing the system.
 Pause PauseWatch::decide(double time, std::int64_t steps, bool interrupted, bool checkpoint_asked) {
   const double between_looks = seconds_since(last_look_);
   last_look_ = Clock::now();
@@ -69,8 +73,8 @@ Pause PauseWatch::decide(double time, std::int64_t steps, bool interrupted, bool
   return wishes.show ? Pause::show : Pause::none;
 }
 
-/// The time left must be enough for the longest time between two looks once more, for the files that wait and for a
-/// checkpoint, which is larger than a snapshot.
+/// The time left must be enough for the longest time between two looks once more, for waiting files, and for a
+/// checkpoint. A checkpoint is larger than a snapshot.
 bool PauseWatch::wall_time_is_over() const {
   const double limit = options_.wall_limit_seconds;
   if (limit <= 0) return false;

@@ -7,10 +7,12 @@ namespace pergola {
 
 namespace {
 
+/// With more points every other one is dropped.
 constexpr std::size_t most_points = 4096;
 /// With at least this number of steps of a particle the step count of a trial is taken unchanged.
 constexpr double steps_to_trust = 4;
 
+/// Linear between a and b, and beyond b on the same line.
 WorkPoint between(const WorkPoint& a, const WorkPoint& b, double time) {
   const double f = b.time > a.time ? (time - a.time) / (b.time - a.time) : 1;
   return {time, a.steps + f * (b.steps - a.steps), a.particle_steps + f * (b.particle_steps - a.particle_steps),
@@ -49,16 +51,19 @@ void StepFit::add(double steps, double particle_steps, double seconds) {
 
 StepFit::Parts StepFit::parts() const {
   if (!(particle_steps_ > 0)) return {};
+  // The normal equations of least squares. Nearly equal steps leave them singular: then the particles get all seconds.
   const double determinant = ss_ * pp_ - sp_ * sp_;
   Parts parts{0, 1};
   if (determinant > 1e-3 * ss_ * pp_)
     parts = {std::max(0.0, (st_ * pp_ - pt_ * sp_) / determinant),
              std::max(0.0, (pt_ * ss_ - st_ * sp_) / determinant)};
+  // Both parts are scaled by one factor, so that they give exactly the seconds that were measured.
   double sum = parts.per_step * steps_ + parts.per_particle_step * particle_steps_;
   if (!(sum > 0)) parts = {0, 1}, sum = particle_steps_;
   return {parts.per_step * seconds_ / sum, parts.per_particle_step * seconds_ / sum};
 }
 
+/// Seconds per expected second, up to the end over up to `early`. Trials too short to measure give 1.
 double cost_growth(const WorkCurve& pilot, const StepFit::Parts& each, double n, double early, double end) {
   constexpr double most = 3, least_seconds = 0.02;
   const WorkPoint first = pilot.at(early), all = pilot.at(end);
