@@ -74,6 +74,8 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     }
   }
 
+  /// Sums and forces of cells take turns in the scratch memory. If this rank works on other planes than its slab, they
+  /// are in memory of its own (ExchangeDomain).
   std::int64_t scratch_bytes() const override { return domain_ ? forces_bytes(slab_walk()) : loops_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     std::int64_t bytes = SlabLists<Real>::bytes(particles);
@@ -82,6 +84,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     return bytes;
   }
 
+  /// Collective with slabs. The lists are kept: gather() may use them.
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                StageClock& clock) override {
     clock.begin("cell assignment");
@@ -139,6 +142,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   void set_forces(const ForceRows<Real>& rows, void* scratch) override {
     exchange::set_forces(domain_ ? slab_walk() : walk_, rows, static_cast<CellForce<Real>*>(scratch));
   }
+  /// Ghost layers of forces, which clouds of this rank's particles reach.
   void fetch_forces_around(void* scratch) override {
     if (!options_.slabs()) return;
     auto* const forces = static_cast<std::byte*>(scratch);
