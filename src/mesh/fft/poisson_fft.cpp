@@ -1,7 +1,7 @@
 // Poisson's equation by FFT: what both devices share. Each axis has a table of eigenvalues of the Laplacian, windows
 // and wave numbers; the product of a mode with its Green factor solves the equation. Periodic box: the factor is 1 /
 // eigenvalue, divided by the window of the cloud if that is wanted. Isolated box: the mesh is doubled along each axis,
-// and the factor is the transform of the Green function of open space (Hockney & Eastwood 1981), which is even: cosine
+// and the factor is the transform of the Green function of open space (Hockney & Eastwood 1988), which is even: cosine
 // transforms find it. Lengths in the tables are in units of axes.unit_length.
 #include "mesh/fft/poisson_fft.hpp"
 

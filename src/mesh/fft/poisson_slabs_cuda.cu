@@ -1,3 +1,5 @@
+// Poisson's equation by FFT for ranks that share the planes of the mesh, on GPUs. The transposition between planes and
+// lines is in transposition_cuda.cuh; single GPUs use poisson_fft_cuda.cu.
 #include <algorithm>
 #include <array>
 #include <cstddef>
