@@ -2,7 +2,7 @@
 // CUDA only: the sums of a walk, for one number type: expansions of far cells, what expansions do to the particles of
 // leaves, and pairs of particles.
 //
-// Order of launches: far_kernel for all targets of a level; inherit_kernel, which adds the parent's expansion, from the
+// Order of launches for a batch of targets: far_kernel; inherit_kernel, which adds the parent's expansion, from the
 // root down; field_kernel for the leaves; pair_kernel for the leaves, which adds the field and writes the answers.
 // A warp sums in its number type T, in a fixed order of lanes: the same bits from run to run.
 #include <cuda_pipeline.h>
