@@ -8,6 +8,7 @@ namespace pergola::tree {
 
 inline constexpr std::uint32_t no_root = 0xffffffffu;
 
+/// Which cells of the forest's level are roots; arrays lie on the device.
 struct RootsView {
   int level = 0;                         // 0: one root, and all else is null
   const std::uint32_t* place = nullptr;  // of each root among all cells of its level

@@ -16,6 +16,7 @@ struct ServedCells {
   const std::uint32_t* slot = nullptr;  // WalkOutput::slot
 };
 
+/// One launch; arrays lie on the device. Lists of a level go from `from` to `to`.
 template <class Space>
 struct TraverseJob {
   Space space;  // OpenSpace or CutOffBox
