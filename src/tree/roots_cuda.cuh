@@ -1,5 +1,6 @@
 #pragma once
 // CUDA only: the roots of a forest (tree/forest.hpp) on the device.
+// A root meets the roots around it only: those within the cut-off radius, along each axis by a table (RootsAlong).
 #include <cstdint>
 
 #include "tree/forest.hpp"
