@@ -33,6 +33,7 @@ void register_analysis(AnalysisEntry entry) { entries().push_back(std::move(entr
 
 namespace {
 
+/// The column of this name, made if it does not exist yet. A column has either numbers or words.
 TableColumn& column(Table& table, const std::string& name, const std::string& unit, bool words) {
   for (auto& one : table.columns)
     if (one.name == name) return one;
@@ -62,6 +63,7 @@ const std::vector<double>& Table::numbers(const std::string& name) const {
   throw Error(ErrorKind::input, "table: has no column " + name);
 }
 
+// The first line has the names, with units in brackets; then one line per row. NaN is written as to_text() does.
 std::string to_csv(const Table& table) {
   std::string text;
   for (const auto& column : table.columns)
@@ -76,6 +78,7 @@ std::string to_csv(const Table& table) {
   return text;
 }
 
+// A key checks its value when it is read, so that analyses need no checks of their own.
 Key<AnalysisOptions> center_key() {
   Key<AnalysisOptions> key;
   key.name = "center";

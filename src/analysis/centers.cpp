@@ -23,6 +23,7 @@ namespace pergola {
 
 namespace {
 
+/// A centre given as three numbers, in the length unit of the file.
 Vec3<double> given_place(const std::string& text) {
   const auto place = parse_place(text);
   if (!place)
@@ -32,6 +33,7 @@ Vec3<double> given_place(const std::string& text) {
   return *place;
 }
 
+/// Few particles: pairs in double precision. Many: the tree in mixed precision.
 SolverOptions options_for(const AnalysisSnapshot& snapshot, double softening, bool pairs) {
   SolverOptions options;
   options.solver = pairs ? "direct" : "tree";
@@ -113,6 +115,7 @@ Vec3<double> lowest_of_distributed(const AnalysisSnapshot& own, const SolverOpti
   return lowest_potential(own.particles, forces_by(*solver, own, want_potential, device, id_of).potential, *ranks);
 }
 
+/// Chooses among the three ways. All ranks choose alike, since they compare reduced numbers.
 Vec3<double> lowest_potential(const AnalysisSnapshot& own, double softening, const Device& device,
                               const std::shared_ptr<Communicator>& ranks) {
   if (ranks->size() == 1) return lowest_potential(own.particles, potentials_in(own, softening, device), *ranks);
@@ -125,6 +128,7 @@ Vec3<double> lowest_potential(const AnalysisSnapshot& own, double softening, con
   return lowest_of_gathered(own, softening, device, *ranks);
 }
 
+/// Keeps the particles at these rising places, in their order.
 void keep(Particles& p, const std::vector<std::size_t>& places) {
   const auto take = [&](auto& list) {
     for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[places[k]];
@@ -142,6 +146,7 @@ std::string name_of_center(const AnalysisOptions& options) {
   return named ? options.center : "given";
 }
 
+// A periodic box has no centre of mass or density; there only a potential or a given place makes sense.
 Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
                              const std::shared_ptr<Communicator>& ranks) {
   if (options.center == "potential") return lowest_potential(snapshot, options.softening, device, ranks);
@@ -154,6 +159,7 @@ Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOpt
                                   : density_center(snapshot.particles, *ranks);
 }
 
+// The mean over the inner half of the mass, nearest particles first. Without masses each particle weighs 1.
 Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, std::int64_t count,
                            double mass, Communicator& ranks) {
   struct Sums {
@@ -174,6 +180,7 @@ Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCente
   return (1 / sums.mass) * sums.velocity;
 }
 
+// On one process. `sorted` receives the order by distance, which many analyses need next.
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
                          SeenFromCenter* sorted) {
   const auto alone = serial_communicator();
@@ -222,6 +229,7 @@ std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softe
   return forces_in(snapshot, softening, want_potential, device, most_for_pairs).potential;
 }
 
+// Accelerations by all particles at the places of some. Both lists have the same order of ids.
 std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
                                   const Device& device) {
   const ForceResult forces = forces_in(all, softening, want_acceleration, device, usual_most_for_pairs);
@@ -257,6 +265,7 @@ std::vector<std::string> split_names(const std::string& text) {
   }
 }
 
+// The snapshot without its particles: name, time, box, units, cosmology.
 AnalysisSnapshot frame_of(AnalysisSnapshot& snapshot) {
   Particles aside = std::exchange(snapshot.particles, {});  // not copied: there may be many
   AnalysisSnapshot frame = snapshot;
@@ -264,6 +273,7 @@ AnalysisSnapshot frame_of(AnalysisSnapshot& snapshot) {
   return frame;
 }
 
+// Collective: a rank without particles of these species is no error as long as another rank has some.
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options,
                                 const std::shared_ptr<Communicator>& ranks) {
   const auto anywhere = [&](bool here) {

@@ -20,6 +20,7 @@ namespace pergola {
 
 namespace {
 
+/// Angular momentum about the centre, summed from the nearest particle on.
 Vec3<double> spin_of(const AnalysisSnapshot& snapshot, const SystemCenter& center) {
   Vec3<double> spin{0, 0, 0};
   for (const std::size_t i : seen_from(snapshot, center.place).order)
@@ -43,6 +44,8 @@ double DiscFrame::radial_part(std::size_t k, const Vec3<double>& vector) const {
   return radius[k] > 0 ? (x[k] * dot(vector, first) + y[k] * dot(vector, second)) / radius[k] : 0;
 }
 
+// Steps: (1) the centre, (2) the axis of the angular momentum, (3) positions in the plane across it, (4) particles by
+// distance from the axis, equal ones by id, (5) velocities along the radius, around the axis and along it.
 DiscFrame disc_frame(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
   const Particles& p = snapshot.particles;
   DiscFrame frame;
@@ -78,6 +81,7 @@ DiscFrame disc_frame(const AnalysisSnapshot& snapshot, const AnalysisOptions& op
 
 namespace {
 
+/// Index 0: radial, 1: azimuthal, 2: vertical. Sums are weighted by mass.
 struct RingSums {
   std::int64_t count = 0;
   double mass = 0, speed2 = 0;
@@ -99,6 +103,7 @@ double slope_at(const std::vector<DiscRing>& rings, std::size_t k) {
 
 }  // namespace
 
+// Rings have equal widths between `low` and `high`. First sums of all rings, then kappa and Q, which need neighbours.
 std::vector<DiscRing> disc_rings(const AnalysisSnapshot& snapshot, const DiscFrame& frame,
                                  const std::vector<Vec3<double>>& pull, double low, double high, std::int64_t bins) {
   std::vector<DiscRing> rings;
@@ -285,6 +290,7 @@ void add_bar(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, c
   table.add("R_outer", units.length, high);
 }
 
+/// Through time, one file after the other: the phase continues that of the file before.
 AnalysisResult analyze_bar(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   AnalysisUnits units;

@@ -53,6 +53,7 @@ PotentialTerms<Real> potential_terms(const SolverOptions& gravity, const Real* m
   return terms;
 }
 
+/// `fixed_field`: the terms are those of a fixed field, not of pairs, and are not halved.
 double energy_of(const SolverOptions& gravity, const Terms<1>& total) {
   return solver_entry(gravity.solver).energy.fixed_field ? 2 * total.value[0] : total.value[0];
 }
@@ -76,6 +77,7 @@ double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const S
   return energy_of(gravity, total);
 }
 
+/// The precision of the solver decides about that of the sums' input; sums are doubles.
 double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverOptions& gravity) {
   if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return sum_potentials(*single, shown, gravity);
   return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity);
@@ -92,6 +94,8 @@ double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, c
   return energy_from(*solver, shown, finer);
 }
 
+/// Without external fields: over all pairs for few particles, with a finer solver where the entry asks for one, else
+/// with the run's own solver or one like it.
 double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* borrowed) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
   if (sums_over_pairs(gravity, shown.count())) return direct_energy(shown, gravity);
@@ -101,6 +105,7 @@ double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, An
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
 
+/// Order of the 8 sums: kinetic, external, momentum (3), angular momentum (3).
 Energies with_conserved(double pairs, const Terms<8>& sums) {
   const auto& value = sums.value;
   return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
@@ -220,6 +225,7 @@ bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count) {
   return !box_of(gravity).periodic() && count <= solver_entry(gravity.solver).energy.pairs_up_to;
 }
 
+// Places and potentials of all particles, in the precision of the sum.
 std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count) {
   const auto of = [&]<class Real>(Real) {
     return count * (ShownPlaces<Real>::bytes_per_particle() + static_cast<std::int64_t>(sizeof(Real)));

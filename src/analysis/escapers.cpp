@@ -1,3 +1,6 @@
+// Escapers: particles whose energy in the frame of the remaining particles is positive. The frame depends on which
+// particles remain, so that it is found by rounds: mean velocity of the remaining ones, then who is fast enough in that
+// frame, until nothing changes (at most 50 rounds). Sums run in the order of ids.
 #include "analysis/escapers.hpp"
 
 #include <fmt/core.h>
@@ -25,6 +28,7 @@ std::vector<std::size_t> order_by_id(const Particles& p) {
 
 }  // namespace
 
+// Comoving lengths times the scale factor a, velocities with the expansion H r added, potentials over a.
 AnalysisSnapshot in_proper_lengths(AnalysisSnapshot snapshot) {
   if (!snapshot.universe) return snapshot;
   const AnalysisUniverse& universe = *snapshot.universe;
@@ -40,6 +44,7 @@ AnalysisSnapshot in_proper_lengths(AnalysisSnapshot snapshot) {
   return snapshot;
 }
 
+// `potential`: per unit mass, of each particle in the field of all others.
 Escapers find_escapers(const AnalysisSnapshot& snapshot, const std::vector<double>& potential) {
   constexpr int most_rounds = 50;
   const Particles& p = snapshot.particles;

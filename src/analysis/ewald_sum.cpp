@@ -64,6 +64,7 @@ class Phases {
   std::vector<Complex> values_;
 };
 
+/// The largest wave number along each axis.
 struct WaveReach {
   int x = 0, y = 0, z = 0;
 };
@@ -140,6 +141,7 @@ EwaldSums sums_on_cpu(ParticleSource& particles, const Particles& targets, const
   return sums;
 }
 
+/// The GPU knows the built-in pair laws only; others are summed on the CPU.
 EwaldSums sums_of(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
                   const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
                   const Device& device) {
@@ -158,6 +160,8 @@ ForceResult ewald_sum(const Particles& particles, const std::vector<std::int64_t
   return ewald_sum(source, places, box, softening, gravitational_constant, device);
 }
 
+// Two parts: the short range, pair by pair with the nearest images, and the waves, from S(k) and the phase of the
+// target. Only forces: potentials are not summed. The mean density is taken off, as there is no wave with k = 0.
 ForceResult ewald_sum(ParticleSource& particles, const std::vector<std::int64_t>& places, const Box& box,
                       const Softening& softening, double gravitational_constant, const Device& device) {
   const double alpha = split / std::min({box.side.x, box.side.y, box.side.z});

@@ -22,6 +22,7 @@ constexpr int blocks = 64;
 /// Targets and waves that one thread sums at once, so that it reads each particle once.
 constexpr int targets_together = 4, waves_together = 8;
 
+/// Part of the particles in device memory; `first` is its place in the input.
 struct Piece {
   const double *x, *y, *z, *mass;
   const std::uint8_t* species;
@@ -34,6 +35,7 @@ struct Target {
   int species;
 };
 
+/// What particle i adds to the short-range pull on a group of targets; a target does not act on itself.
 template <class Law>
 struct ShortRange {
   static constexpr int count = 3 * targets_together;
@@ -135,6 +137,7 @@ std::size_t groups_of(std::size_t n, int together) {
 
 }  // namespace
 
+// Groups are filled up with targets and waves that count for nothing, so that all threads have the same work.
 EwaldSums ewald_sums_cuda(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
                           const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
                           const Device& device) {

@@ -21,6 +21,7 @@ constexpr int most_repeats = 5;
 
 double length(double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); }
 
+/// The forces of a sample among those of all.
 ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& places) {
   ForceResult some;
   for (std::int64_t place : places) {
@@ -72,6 +73,7 @@ ForceResult direct_sum(const SolverOptions& options, const Device& device, Parti
   return sum;
 }
 
+/// Ewald's sum in a periodic box, else the sum over all pairs.
 ForceResult reference_forces(const SolverOptions& options, const Device& device, ParticleSource& particles,
                              const std::vector<std::int64_t>& places) {
   if (const Box box = box_of(options); box.periodic())
@@ -81,6 +83,7 @@ ForceResult reference_forces(const SolverOptions& options, const Device& device,
 
 }  // namespace
 
+// Places at equal distances in the input, so that samples need no random numbers and are the same on all ranks.
 std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t count) {
   count = std::min(n, count);
   std::vector<std::int64_t> places;
@@ -89,6 +92,7 @@ std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t count) {
   return places;
 }
 
+// Relative errors |found - reference| / |reference|; where the reference is 0, relative to the largest one.
 ForceErrors force_errors(const ForceResult& found, const ForceResult& reference) {
   const std::size_t n = reference.ax.size();
   double largest = 0;
@@ -122,6 +126,7 @@ ForceErrors force_errors_at(const SolverOptions& options, const Device& device, 
   return force_errors(found, reference_forces(options, device, particles, places));
 }
 
+// First a warm-up, then timed evaluations; the fastest one counts. The errors are those of a sample.
 ForceAudit audit_forces(const SolverOptions& options, const Device& device, const Particles& particles,
                         std::int64_t sample) {
   const auto solver = make_solver(options, device);

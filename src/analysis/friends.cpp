@@ -27,6 +27,7 @@ constexpr std::int64_t friends_chunk = 16384;
 constexpr std::uint32_t no_place = 0xffffffff;
 __extension__ typedef unsigned __int128 WideKey;  // for few particles in a space of very many cells
 
+/// body(i) for all i, in chunks over the threads.
 template <class Body>
 void each_of(int threads, std::int64_t count, const Body& body) {
   parallel_chunks(threads, count, friends_chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -132,6 +133,7 @@ struct SetMembers {
 
 /// Counts the particles of each set at its root, gives large sets their places, then fills in the members. Threads
 /// fill a set in any order; the members are sorted later.
+// `least`: smaller sets are dropped.
 SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
   const auto count = static_cast<std::int64_t>(cells.root.size());
   const auto in_cell = [&](std::size_t cell) { return cells.begin[cell + 1] - cells.begin[cell]; };
@@ -168,6 +170,8 @@ std::vector<std::size_t> by_id(const Particles& particles, std::vector<std::size
 
 }  // namespace
 
+// Cells are so small that all particles of a cell are friends: their diagonal is shorter than the linking length. So
+// only whole cells are joined. `reach`: cells along an axis within which friends can be.
 FriendFrame::FriendFrame(const Box& of, double linking, const std::array<double, 3>& low,
                          const std::array<double, 3>& high)
     : box(of), length(linking), corner{of.corner.x, of.corner.y, of.corner.z}, side{of.side.x, of.side.y, of.side.z} {
@@ -187,6 +191,7 @@ FriendFrame::FriendFrame(const Box& of, double linking, const std::array<double,
 
 bool has_narrow_keys(const FriendFrame& frame) { return frame.cells() < 0x1p62; }
 
+// Rows of cells along x are listed if the list is not much longer than that of the cells; 0: they are searched.
 std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells) {
   constexpr double most_rows = 0x1p20;
   const double rows = static_cast<double>(frame.count[1]) * static_cast<double>(frame.count[2]);
@@ -202,6 +207,7 @@ LinkedCells link_places(const Device& cpu, Particles&& places, const FriendFrame
                                 : link_cells<WideKey>(cpu, std::move(places), frame);
 }
 
+// Collective: in open space the frame spans the particles of all ranks.
 FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& box, double length) {
   const double most = box.periodic() ? std::min({box.side.x, box.side.y, box.side.z}) / 4 : 0;
   if (!(length > 0) || (box.periodic() && length > most))
@@ -221,6 +227,7 @@ FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& b
   return {box, length, low, high};
 }
 
+// Members of a group by rising id; groups by falling size, equal ones by their lowest id.
 FriendGroups friends_of_friends(const Particles& particles, const Box& box, double length, std::int64_t least,
                                 const Device& device) {
   const FriendFrame frame = friend_frame(*serial_communicator(), particles, box, length);

@@ -29,6 +29,7 @@ struct DeviceLinks {
   }
 };
 
+/// Key of the cell of each particle, and its place, to be sorted.
 struct PlaceParticles {
   FriendFrame frame;
   const double *x, *y, *z;
@@ -40,11 +41,13 @@ struct PlaceParticles {
   }
 };
 
+/// At the start each cell is a set of its own.
 struct OwnLinks {
   std::uint32_t* above;
   __device__ void operator()(std::int64_t i) const { above[i] = static_cast<std::uint32_t>(i); }
 };
 
+/// After all links: the lowest cell of each set.
 struct FindRoots {
   FriendSets<DeviceLinks> sets;
   std::uint32_t* root;
@@ -90,6 +93,7 @@ struct MembersOfCell {
   }
 };
 
+/// The lowest id of each large set, which orders sets of equal size.
 struct FindLowest {
   MembersOfCell members;
   LargeSet* sets;
@@ -111,6 +115,7 @@ struct NumberMembers {
     members.each(cell, [&](std::uint32_t by_id, std::uint32_t number) { groups[by_id] = group_of_set[number]; });
   }
 };
+/// Before members are numbered: all particles, in the order of ids, belong to the number after the last group.
 struct InNoGroup {
   std::uint32_t none;
   const std::uint32_t* by_id;  // null: ids rise
@@ -214,6 +219,7 @@ class CellsOnGpu {
     return result;
   }
 
+  /// Runs of equal keys are the cells; only cells with particles exist.
   void find_cells() {
     const auto n = static_cast<int>(count_);
     const cudaStream_t stream = cuda::handle(device_.stream());
@@ -234,6 +240,7 @@ class CellsOnGpu {
     });
   }
 
+  /// The first cell of each row along x, if there are few enough rows.
   void list_rows() {
     const std::int64_t rows = rows_to_list(frame_, cells_);
     if (rows == 0) return;

@@ -12,6 +12,7 @@ namespace {
 
 using namespace cuda;
 
+/// What a lane fetches of a member.
 struct Motion {
   double mass = 0;
   Vec3<double> velocity{0, 0, 0};
@@ -271,6 +272,7 @@ struct SphereList {
   }
 };
 
+/// What a lane fetches, for sums of momentum and for angular momentum.
 struct MovingParticle {
   double radius, mass;
   Vec3<double> velocity;
@@ -383,6 +385,8 @@ SpheresOnGpu::SpheresOnGpu(const GpuParticles& particles, const AnalysisSnapshot
 
 SpheresOnGpu::~SpheresOnGpu() = default;
 
+// Steps: (1) count the particles in each sphere, (2) form batches that fit into memory, (3) list, sort and measure the
+// spheres of each batch.
 std::vector<SphereSums> SpheresOnGpu::sums(const std::vector<GpuSphere>& spheres) const {
   if (spheres.empty()) return {};
   const Device& device = particles_.device;
@@ -405,6 +409,8 @@ std::vector<SphereSums> SpheresOnGpu::sums(const std::vector<GpuSphere>& spheres
   return found;
 }
 
+// Three stable sorts, by id, by distance, by sphere: each sphere then has its particles nearest first, equal distances
+// by id. `begin` has the places of the spheres' lists.
 std::vector<SphereSums> SpheresOnGpu::sums_of(const GpuSphere* spheres, const std::vector<std::int64_t>& begin) const {
   const Device& device = particles_.device;
   const auto count = static_cast<std::int64_t>(begin.size()) - 1, entries = begin.back();

@@ -29,6 +29,7 @@ namespace {
 /// Rough potentials of a tree err by less than this part of the lowest.
 constexpr double tree_doubt = 1e-3;
 
+/// The place of the first member, the one with the lowest id.
 Vec3<double> first_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group) {
   const Particles& p = snapshot.particles;
   return {p.x[group[0]], p.y[group[0]], p.z[group[0]]};
@@ -86,6 +87,7 @@ std::vector<std::int64_t> perhaps_lowest(const std::vector<double>& potential) {
 
 }  // namespace
 
+// Small groups: by pairs. Large groups: roughly by the tree, then by pairs for the members that may be the lowest.
 std::size_t deepest_member(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group,
                            const Device& device) {
   const double softening = softening_of(snapshot, group);
@@ -100,8 +102,10 @@ std::size_t deepest_member(const AnalysisSnapshot& snapshot, const std::vector<s
 
 namespace {
 
+/// Fewer particles in the sphere have no profile to speak of.
 constexpr std::int64_t least_for_concentration = 100;
 
+/// In the order of the members, by rising id.
 MemberSums sum_members(const Particles& p, const std::vector<std::size_t>& group) {
   MemberSums sums;
   for (const std::size_t i : group) {
@@ -155,6 +159,7 @@ void sum_sphere(const AnalysisSnapshot& all, const SeenFromCenter& seen, const V
 
 }  // namespace
 
+// Exact, so that it does not depend on threads and ranks. A chunk of equal masses is one product.
 double total_mass(const AnalysisSnapshot& all, int threads, Communicator& ranks) {
   constexpr std::int64_t chunk = 65536;
   const auto& mass = all.particles.mass;
@@ -175,6 +180,7 @@ double total_mass(const AnalysisSnapshot& all, int threads, Communicator& ranks)
   return sum.value();
 }
 
+// 200 times the mean density and, where the cosmology is known, the critical one; comoving.
 HaloDensities halo_densities(const AnalysisSnapshot& all, int threads, Communicator& ranks) {
   const double total = total_mass(all, threads, ranks);
   if (!all.box.periodic() || !(total > 0)) return {not_known, not_known};
@@ -186,6 +192,7 @@ double group_mass(const AnalysisSnapshot& chosen, const std::vector<std::size_t>
   return sum_members(chosen.particles, group).mass;
 }
 
+// The part that needs only the members; everything about spheres is not known yet.
 GroupProperties properties_of(const MemberSums& sums, std::int64_t particles) {
   GroupProperties group;
   group.particles = particles;
@@ -199,6 +206,7 @@ GroupProperties properties_of(const MemberSums& sums, std::int64_t particles) {
   return group;
 }
 
+// Relative to the first member, so that members beyond the edge of a periodic box are near it.
 Vec3<double> place_of_member(const AnalysisSnapshot& chosen, std::size_t first, std::size_t member) {
   const Particles& p = chosen.particles;
   const Vec3<double> from{p.x[first], p.y[first], p.z[first]};
@@ -206,6 +214,8 @@ Vec3<double> place_of_member(const AnalysisSnapshot& chosen, std::size_t first, 
   return chosen.box.periodic() ? wrap(place, chosen.box) : place;
 }
 
+// M200, R200, and what follows from the sphere of critical density: peak of the circular speed, spin (Bullock et al.
+// 2001) and concentration. Values that the sphere is too poor for stay not_known.
 void set_overdensities(const AnalysisSnapshot& all, const HaloDensities& limits, const SphereSums& sums,
                        GroupProperties& group) {
   const Overdensity of_mean = overdensity_of(sums.of_mean, limits.mean);
@@ -253,6 +263,7 @@ std::vector<GroupProperties> member_properties(const AnalysisSnapshot& chosen,
   return found;
 }
 
+// Small pieces of work in parallel: each group reads its neighbourhood out to the lower of the two densities.
 void measure_spheres(const AnalysisSnapshot& all, const HaloDensities& limits, int threads,
                      std::vector<GroupProperties>& groups) {
   const Neighbourhood near(all, threads);
@@ -285,6 +296,7 @@ ChosenParticles::ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& op
   }
 }
 
+// From the option, else in units of the mean spacing of `particles` in the box.
 double linking_length(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, std::int64_t particles) {
   if (options.linking_length > 0) return options.linking_length;
   if (!snapshot.box.periodic())
@@ -294,6 +306,7 @@ double linking_length(const AnalysisSnapshot& snapshot, const AnalysisOptions& o
   return options.linking * std::cbrt(snapshot.box.volume() / static_cast<double>(particles));
 }
 
+// On the GPU if memory suffices, else on the CPU: with the same groups.
 FoundGroups::FoundGroups(const AnalysisSnapshot& chosen, const AnalysisOptions& options, const Device& device)
     : chosen_(chosen), device_(device), length_(linking_length(chosen, options, chosen.particles.size())) {
   if constexpr (cuda_built) {

@@ -2,6 +2,9 @@
 // CUDA only: views of particles and groups for kernels, sums in the order of a loop, and a sort.
 #include <cmath>
 #include <cstdint>
+//
+// Sums must have the bits of the CPU's loops. So a warp fetches 32 numbers at once, which hides the latency of memory,
+// but adds them one after the other: lane t adds the numbers of term t from shared memory.
 #include <cub/block/block_reduce.cuh>
 
 #include "analysis/groups_on_gpu.hpp"

@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t most_on_gpu = std::int64_t{1} << 31;
 constexpr std::int64_t chunk = 64;  // groups per task of a host thread
 
+/// Most files have rising ids: then neither order nor ranks of ids are needed.
 bool ids_rise(const std::vector<std::uint64_t>& id, int threads) {
   constexpr std::int64_t ids = std::int64_t{1} << 18;
   std::atomic<bool> rise = true;
@@ -34,11 +35,13 @@ bool ids_rise(const std::vector<std::uint64_t>& id, int threads) {
   return rise;
 }
 
+/// Fills 0, 1, 2 … before a sort.
 struct OwnNumbers {
   std::uint32_t* numbers;
   __device__ void operator()(std::int64_t i) const { numbers[i] = static_cast<std::uint32_t>(i); }
 };
 
+/// Places of the particles in the order of their ids.
 Buffer<std::uint32_t> order_by_id(const Device& device, const std::vector<std::uint64_t>& id) {
   Buffer<std::uint64_t> keys(device, id);
   Buffer<std::uint32_t> order(device, keys.size());
@@ -66,11 +69,13 @@ GpuParticles::GpuParticles(const Device& on, const Particles& p) : device(on), c
   invert(device, count, by_id.data(), rank.data());
 }
 
+// Masses and velocities; finding groups needs only places.
 void GpuParticles::bring_motion(const Particles& p) {
   auto motion = uploaded_cuda<double, 4>(device, {&p.mass, &p.vx, &p.vy, &p.vz});
   mass.swap(motion[0]), vx.swap(motion[1]), vy.swap(motion[2]), vz.swap(motion[3]);
 }
 
+// The members of all groups on the host.
 FriendGroups lists_of(const Device& device, const GpuGroups& groups) {
   FriendGroups lists;
   lists.groups.resize(groups.begin.size() - 1);
@@ -113,6 +118,7 @@ GroupsOnGpu::GroupsOnGpu(const Device& device, const AnalysisSnapshot& chosen,
   groups_.members = Buffer<std::uint32_t>(device, members);
 }
 
+// Members stay on the device; `begin` counts from the first member of all groups.
 GroupRange GroupsOnGpu::range(std::int64_t first, std::int64_t count) const {
   const auto from = groups_.begin.begin() + first;
   return {groups_.members.data(), {from, from + count + 1}};
@@ -124,6 +130,8 @@ std::vector<double> GroupsOnGpu::masses() const {
   return masses;
 }
 
+// Steps: (1) sums over members, (2) deepest members on the GPU, (3) unsure centres on the host, large groups first,
+// (4) the reach about each centre.
 std::vector<GroupProperties> GroupsOnGpu::member_properties(std::int64_t first, std::int64_t count) const {
   const Device& device = particles_.device;
   const GroupRange groups = range(first, count);
@@ -172,6 +180,7 @@ std::vector<GroupProperties> GroupsOnGpu::properties(const AnalysisSnapshot& all
   return found;
 }
 
+// In rounds: all spheres that are not large enough yet are measured with a larger radius.
 void GroupsOnGpu::measure_spheres_in(const GpuParticles& particles, const AnalysisSnapshot& all,
                                      const HaloDensities& limits, std::vector<GroupProperties>& groups) {
   struct Open {
@@ -315,6 +324,7 @@ __global__ void __launch_bounds__(group_threads)
   if (threadIdx.x == 0) depths[blockIdx.x] = sum;
 }
 
+/// Before the search: the first member, not sure.
 struct TakeFirst {
   GroupView groups;
   DeepestMember* found;
@@ -379,6 +389,7 @@ Depths candidate_depths(const GpuParticles& particles, const Box& box, const Gro
 
 }  // namespace
 
+// A group is sure if no second candidate is within the rounding of the deepest. Too large groups stay unsure.
 std::vector<DeepestMember> deepest_members_cuda(const GpuParticles& particles, const Box& box,
                                                 const GroupRange& groups) {
   const Device& device = particles.device;

@@ -17,6 +17,7 @@ namespace pergola {
 
 namespace {
 
+/// A neighbour at the square of its distance; equal distances are ordered by id.
 struct NearOne {
   double distance2;
   std::uint64_t id;
@@ -85,6 +86,7 @@ class HalvingTree {
  private:
   static constexpr std::size_t leaf = 16;
 
+  /// Nodes are numbered as a heap: the children of node n are 2 n + 1 and 2 n + 2.
   double coordinate(std::size_t i, std::size_t axis) const {
     return axis == 0 ? p_.x[i] : axis == 1 ? p_.y[i] : p_.z[i];
   }
@@ -112,6 +114,7 @@ class HalvingTree {
     build(2 * node + 2, middle, end);
   }
 
+  /// Nearer half first; a node beyond the farthest neighbour so far is left out.
   void search(std::size_t node, std::size_t begin, std::size_t end, const Vec3<double>& place, std::size_t but,
               NearestSoFar& nearest) const {
     if (nodes_[node].distance2(place) > nearest.farthest2()) return;
@@ -203,6 +206,7 @@ class Surroundings {
 
   Vec3<double> place(std::size_t i) const { return {p_.x[i], p_.y[i], p_.z[i]}; }
 
+  /// The nearest particles of this rank, over all images of the place.
   void look_here(std::size_t i, NearestSoFar& nearest) const {
     nearest.clear();
     for (const auto& image : images_of(place(i), box_)) tree_.search(image, i, nearest);
@@ -234,6 +238,7 @@ class Surroundings {
     }
   }
 
+  /// Collective. Questions, counts of answers and answers travel in three exchanges; lists are in the order of asking.
   void ask(const std::vector<std::size_t>& asking) {
     const auto size = static_cast<std::size_t>(ranks_.size());
     std::vector<std::vector<NearOne>> near(asking.size());
@@ -276,6 +281,7 @@ class Surroundings {
     });
   }
 
+  /// Without masses each particle counts as 1.
   Neighbour neighbour(std::size_t i) const { return {massless_ ? 1 : p_.mass[i], {p_.vx[i], p_.vy[i], p_.vz[i]}}; }
 
   /// Stores the values of particle i. Particles of other ranks have numbers beyond this rank's, and are in `others`.

@@ -26,6 +26,7 @@ ExpectedHalos::ExpectedHalos(const AnalysisUniverse& universe, double mean_densi
       power_(power),
       growth_(physics::growth_at(universe.cosmology.background(1), universe.scale_factor).d1) {}
 
+/// Number per volume and logarithm of mass, in the units of the file; power and radius are in Mpc/h.
 template <class Multiplicity>
 double ExpectedHalos::of(double mass, const Multiplicity& multiplicity) const {
   const double unit = universe_.length_mpc_h, radius = unit * physics::lagrangian_radius(mass, mean_density_);
@@ -40,6 +41,7 @@ double ExpectedHalos::tinker(double mass) const {
   });
 }
 
+// The integral over ln mass, in pieces of at most one e-fold.
 double ExpectedHalos::tinker_between(double low, double high) const {
   const double length = std::log(high / low);
   const int pieces = std::max(1, static_cast<int>(std::ceil(length)));
@@ -118,6 +120,7 @@ void add_mass_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& 
   }
 }
 
+/// One file after the other; the first one decides whether there are columns of theory.
 AnalysisResult analyze_mass_function(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   AnalysisUnits units;

@@ -25,6 +25,7 @@ class NearModes {
   int wave(int plane) const { return plane <= reach_ ? plane : plane - cells_; }
   int opposite(int plane) const { return plane == 0 ? 0 : cells_ - plane; }
 
+  /// Copies the near modes of a plane, wave numbers from -reach on.
   void take(const Complex* plane, Complex* to) const {
     for (int y = -reach_; y <= reach_; ++y) {
       const Complex* const row = plane + std::int64_t{y < 0 ? y + cells_ : y} * cells_;
@@ -33,6 +34,7 @@ class NearModes {
     }
   }
 
+  /// Powers of all near modes of a plane; the mode at -k stands at the opposite end of the mirror plane.
   void powers(const ModePower& body, int z, const Complex* at, const Complex* mirror, double* to) const {
     const auto parts = [](const Complex* value) { return reinterpret_cast<const double*>(value); };
     const Complex* opposite = mirror + size();
@@ -64,6 +66,7 @@ class ShellMeterCpu final : public ShellMeter {
   const SlabPlanes& slab() const { return transform_.planes(); }
   std::int64_t plane_size() const { return std::int64_t{cells()} * cells(); }
 
+  /// Two real meshes as one complex field: one transform serves both.
   std::vector<Shell> plane_sums(const double* first, const double* second, const std::vector<double>& unwindow,
                                 double side) override {
     constexpr std::int64_t chunk = 65536;
@@ -140,6 +143,7 @@ class ShellMeterCpu final : public ShellMeter {
 
 }  // namespace
 
+// Adds the planes in the order of wave numbers: the same bits on any number of ranks.
 std::vector<Shell> ShellMeter::measure(const double* first, const double* second, const std::vector<double>& unwindow,
                                        double side) {
   const std::vector<Shell> parts = plane_sums(first, second, unwindow, side);

@@ -1,3 +1,6 @@
+// Power of modes on a GPU: two meshes in one complex transform, the power of each near mode, and sums over shells,
+// plane by plane. Folded masses: a box folded into a smaller one shows shorter waves with the same mesh; particles are
+// sorted by cubes of cells first, so that their deposit stays local.
 #include <cub/device/device_reduce.cuh>
 
 #include "analysis/mode_powers.hpp"
@@ -58,6 +61,7 @@ class ShellMeterCuda final : public ShellMeter {
   Buffer<Shell> sums_;
 };
 
+/// Sum of masses and of their squares, for the shot noise.
 struct MassTerms {
   static constexpr int count = 2;
   const double* mass;
@@ -139,6 +143,7 @@ class FoldedMassesCuda final : public FoldedMasses {
   Buffer<std::byte> work_;
 };
 
+/// Waits for the device.
 double largest_of(const Device& device, std::int64_t count, const double* values) {
   Buffer<double> largest(device, 1);
   const cudaStream_t stream = cuda::handle(device.stream());

@@ -1,3 +1,6 @@
+// Records the Fourier modes of a field along the axes, and of one given wave, at each moment. A mode along an axis is
+// taken of the mean over the other axes. Sums are linear: ranks add rows of their planes, and the totals are recorded.
+// A mode is Σ value exp(-2πi mode j / cells) / cells; phases are tabulated.
 #include "analysis/mode_recorder.hpp"
 
 #include <fmt/core.h>
@@ -33,6 +36,7 @@ std::vector<double> ModeRecorder::no_sums() const {
                              static_cast<std::size_t>(cells_[2]) + 2);
 }
 
+// Rows along x, from number first_row on; row = z × ny + y.
 void ModeRecorder::add(std::int64_t first_row, const std::vector<double>& rows, std::vector<double>& sums) const {
   const auto nx = static_cast<std::size_t>(cells_[0]), ny = static_cast<std::size_t>(cells_[1]);
   double* const by_x = sums.data();
@@ -73,6 +77,7 @@ void ModeRecorder::record_sums(double time, const std::vector<double>& sums) {
   wave_.push_back(std::complex<double>(first[0], first[1]) / count);
 }
 
+// A plain sum: at most modes_most modes are wanted.
 void ModeRecorder::record_axis(std::size_t axis, const std::vector<double>& means) {
   const std::size_t n = means.size();
   for (int mode = 1; mode <= modes_[axis]; ++mode) {
@@ -83,6 +88,7 @@ void ModeRecorder::record_axis(std::size_t axis, const std::vector<double>& mean
   }
 }
 
+// The phase of the given wave at a place along one axis.
 std::complex<double> ModeRecorder::wave_phase(std::size_t axis, std::size_t place) const {
   const auto n = static_cast<std::int64_t>(cells_[axis]);
   const std::int64_t turn = (wave_mode_[axis] * static_cast<std::int64_t>(place) % n + n) % n;

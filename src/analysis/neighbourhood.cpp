@@ -14,6 +14,7 @@
 // sorts what it finds by (distance, id), so that sums from the centre outward do not depend on the order of the file.
 namespace pergola {
 
+// Half of a periodic box: beyond, a sphere would meet its own image.
 double farthest_in(const Box& box) { return box.periodic() ? box.side.x / 2 : std::numeric_limits<double>::infinity(); }
 
 Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads, double filled)
@@ -41,6 +42,7 @@ Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads, doub
   });
 }
 
+// reach < 0: the sphere spans so much of the box that all particles are looked at.
 SeenFromCenter Neighbourhood::within(const Vec3<double>& center, double radius) const {
   struct Near {
     double radius;
@@ -83,6 +85,8 @@ Overdensity overdensity_of(const SphereMass& sphere, double density) {
   return {sphere, std::cbrt(sphere.mass / (density * physics::shell_volume(0.0, 1.0)))};
 }
 
+// The last particle from the centre outward within which the mean density is still as high; at least least_in_sphere
+// particles are tried.
 Overdensity overdensity_in(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, double density) {
   SphereMass sphere;
   double mass = 0;
@@ -106,6 +110,7 @@ Vec3<double> velocity_of(const AnalysisSnapshot& snapshot, const SeenFromCenter&
   return (1 / sphere.mass) * momentum;
 }
 
+// The first radius is 1.2 times that of a sphere with the group's mass at the wanted density.
 DensitySearch::DensitySearch(double mass, double density, double farthest)
     : radius_(1.2 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)))),
       density_(density),
@@ -117,6 +122,7 @@ double seen_mass(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen) {
   return mass;
 }
 
+// The sphere is large enough once its mean density is below the wanted one.
 bool DensitySearch::is_enough(double mass) {
   // A group without mass has no sphere.
   if (!(radius_ > 0) || radius_ >= farthest_ || !is_as_dense(mass, radius_, density_)) return true;

@@ -20,6 +20,7 @@ namespace pergola {
 
 namespace {
 
+/// Of the second body with respect to the first.
 struct RelativeState {
   Vec3<double> position, velocity;
 };
@@ -48,6 +49,7 @@ Pair pair_orbit(const Particles& particles, std::int64_t first, std::int64_t sec
           physics::orbit_elements(r, v, mu)};
 }
 
+// A sweep along x that ends early.
 std::optional<Pair> most_bound_pair(const Particles& particles, double gravitational_constant) {
   const double heaviest = particles.size() > 0 ? *std::max_element(particles.mass.begin(), particles.mass.end()) : 0.0;
   std::vector<std::size_t> order(particles.id.size());
@@ -81,6 +83,7 @@ namespace {
 constexpr std::size_t no_body = std::numeric_limits<std::size_t>::max();
 constexpr double unbound = std::numeric_limits<double>::infinity();
 
+/// A particle, or a pair that has been joined. level: 0 for a particle, else one more than that of its parts.
 struct Body {
   std::string name;
   std::uint64_t lowest_id = 0;
@@ -114,6 +117,7 @@ class Hierarchy {
   }
 
  private:
+  /// The semi-major axis; infinite if the two are not bound.
   double axis_of(const Body& a, const Body& b) const {
     const double mu = g_ * (a.mass + b.mass);
     const Vec3<double> r = b.x - a.x, v = b.v - a.v;
@@ -140,6 +144,7 @@ class Hierarchy {
     return !crowded_ || are_alone(i, j);
   }
 
+  /// No third body within the apocentre of the pair.
   bool are_alone(std::size_t i, std::size_t j) const {
     const Body &a = bodies_[i], &b = bodies_[j];
     const double mass = a.mass + b.mass;
@@ -153,6 +158,7 @@ class Hierarchy {
     return true;
   }
 
+  /// The heavier body is the first. The pair takes the place of the body with the lower id.
   BoundPair join(std::size_t i, std::size_t j) {
     if (bodies_[j].mass > bodies_[i].mass) std::swap(i, j);  // of equal ones i has the lower id
     const Body a = bodies_[i], b = bodies_[j];

@@ -19,6 +19,7 @@
 // over the total weight and the width of the bin; its error comes from the sum of squared weights.
 namespace pergola {
 
+// Species of a plasma have names of their own; those without particles are dropped first.
 AnalysisPlasma chosen_species(AnalysisPlasma plasma, const AnalysisOptions& options) {
   std::erase_if(plasma.species, [](const AnalysisSpecies& species) { return species.weight.empty(); });
   if (plasma.species.empty())
@@ -41,6 +42,7 @@ AnalysisPlasma chosen_species(AnalysisPlasma plasma, const AnalysisOptions& opti
   return plasma;
 }
 
+// Weighted mean and variance of each velocity component. Two passes, so that a drift costs no digits.
 VelocityMoments velocity_moments(const AnalysisSpecies& species) {
   const auto& weight = species.weight;
   const double all = std::accumulate(weight.begin(), weight.end(), 0.0);
@@ -57,6 +59,7 @@ VelocityMoments velocity_moments(const AnalysisSpecies& species) {
   return moments;
 }
 
+// Equal widths; velocities outside of the range are not counted, but belong to the total weight.
 std::vector<VelocityBin> velocity_bins(const AnalysisSpecies& species, std::size_t axis, double low, double high,
                                        std::int64_t bins) {
   const auto& weight = species.weight;
@@ -83,6 +86,7 @@ std::vector<VelocityBin> velocity_bins(const AnalysisSpecies& species, std::size
   return found;
 }
 
+// Names are checked against the file, not when the key is read.
 Key<AnalysisOptions> plasma_species_key() {
   Key<AnalysisOptions> key = species_key();
   key.help = "of these species only, by the names in the file, with commas between; or all";
@@ -119,6 +123,7 @@ double add_line(const AnalysisPlasma& plasma, const AnalysisSpecies& species, Ta
   return mean;
 }
 
+/// The line of a species, made with its first file.
 FigureLine& line_of(Figure& figure, const std::string& name) {
   for (auto& line : figure.lines)
     if (line.name == name) return line;
@@ -126,6 +131,7 @@ FigureLine& line_of(Figure& figure, const std::string& name) {
   return figure.lines.back();
 }
 
+/// Through time: one line of the figure per species.
 AnalysisResult analyze_temperatures(const AnalysisFiles& files, const AnalysisOptions& options, const Device&) {
   AnalysisResult result;
   Figure figure{"Temperatures", "time", "", "T", "", false, false, {}};
@@ -166,6 +172,7 @@ namespace {
 
 constexpr std::int64_t usual_velocity_bins = 100;
 
+/// The option is checked to be x, y or z.
 std::size_t axis_of(const AnalysisOptions& options) { return static_cast<std::size_t>(options.axis[0] - 'x'); }
 
 /// The range from the options, else from the slowest to the fastest particle.

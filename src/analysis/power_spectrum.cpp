@@ -118,6 +118,7 @@ class PlacedMasses {
 
  private:
   MassArrays arrays() { return {values_[0].data(), values_[1].data(), values_[2].data(), values_[3].data()}; }
+  /// Collective: sums of masses, and on a GPU the packed copy that folds start from.
   void begin() {
     masses_ = mass_sums(device_, count_, given_[3], *ranks_);
     ranks_->all_reduce(&total_, 1, Reduction::sum);
@@ -125,6 +126,7 @@ class PlacedMasses {
       if (device_.is_cuda()) packed_ = make_folded_masses_cuda(device_, count_, arrays());
     }
   }
+  /// Up to rounding: the sum is as large as if all had the largest mass.
   bool are_equal() const {
     const double all = static_cast<double>(total_) * masses_.largest;
     return std::abs(masses_.sum - all) <= 1e-9 * all;
@@ -168,6 +170,7 @@ class InterlacedMeshes {
   }
 
  private:
+  /// The mesh begins at `corner` along each axis: 0, or half a cell below for the second mesh.
   void deposit(const MeshParticles<double>& particles, double quantum, double side, double corner,
                Buffer<double>& density) {
     Grid grid;
@@ -217,6 +220,7 @@ PowerSpectrum spectrum_of(PlacedMasses particles, const Box& box, int cells, int
 
 }  // namespace
 
+// Two cells per particle and axis, as a power of two from 32 to 256.
 int usual_power_cells(std::int64_t particles) {
   const double wanted = 2 * std::cbrt(static_cast<double>(particles));
   int cells = 32;
@@ -224,6 +228,7 @@ int usual_power_cells(std::int64_t particles) {
   return cells;
 }
 
+// Ranks with GPUs measure on their CPUs, as the transform over ranks is there.
 PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds, const Device& device,
                              const std::shared_ptr<Communicator>& ranks) {
   const bool by_cpus = device.is_cuda() && ranks->size() > 1;
@@ -294,6 +299,7 @@ struct MeasuredBox {
   int cells = 0;
 };
 
+/// Waves need a period.
 void require_periodic(const AnalysisSnapshot& snapshot) {
   if (!snapshot.box.periodic())
     throw Error(ErrorKind::input,
@@ -327,6 +333,7 @@ MeasuredBox measure_power(const AnalysisFiles& files, std::size_t number, const 
   return found;
 }
 
+/// Each file: bins, its spectrum as a line, and linear theory beside it if the waves of its run are known.
 AnalysisResult analyze_power(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   Figure figure{"Power spectrum", "k", "", "P(k)", "", true, true, {}};

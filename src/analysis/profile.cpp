@@ -46,6 +46,7 @@ ProfileShell shell_of(const ShellSums& sums, double inner, double outer, double 
 
 }  // namespace
 
+// m: the mass; w: the weight of the particle in means, its mass or 1. Position and velocity are relative to the centre.
 void ShellSums::add(double m, double w, const Vec3<double>& place, const Vec3<double>& velocity) {
   ++count;
   mass += m, mass2 += m * m, weight += w;
@@ -57,6 +58,8 @@ void ShellSums::add(double m, double w, const Vec3<double>& place, const Vec3<do
   for (int k = 0; k < 3; ++k) first[k] += w * component[k], second[k] += w * component[k] * component[k];
 }
 
+// The first shell is a sphere of radius `low`; the others have equal widths in the logarithm up to `high`. Radii that
+// are not given leave out the innermost thousandth (at least ten particles) and the outermost 0.5 % of the particles.
 std::vector<double> profile_edges(const SortedRadii& radii, std::int64_t bins, double low, double high) {
   const std::size_t n = radii.count;
   if (n == 0) throw Error(ErrorKind::input, "profile: there are no particles, expected at least 1");
@@ -98,6 +101,7 @@ bool has_mass(const Particles& particles) {
   return std::any_of(particles.mass.begin(), particles.mass.end(), [](double m) { return m != 0; });
 }
 
+// In the order of distances, so that sums can continue on the next rank.
 void add_to_shells(const AnalysisSnapshot& snapshot, const SystemCenter& center, const SeenFromCenter& seen,
                    const std::vector<double>& edges, bool by_mass, std::vector<ShellSums>& sums) {
   const Particles& p = snapshot.particles;
@@ -112,6 +116,7 @@ void add_to_shells(const AnalysisSnapshot& snapshot, const SystemCenter& center,
     }
 }
 
+// In an expanding universe with the Hubble flow of each shell beside its velocities.
 std::vector<ProfileShell> shells_from(const AnalysisSnapshot& frame, const std::vector<ShellSums>& sums,
                                       const std::vector<double>& edges) {
   const double flow = expansion_of(frame);
@@ -133,6 +138,7 @@ std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const Sys
 
 namespace {
 
+/// `count`: particles of equal effective mass.
 struct CountedShell {
   double inner, outer, count;
 };
@@ -143,6 +149,7 @@ struct Likelihood {
   double cash = 0;
 };
 
+/// Poisson counts (Cash's statistic) against a halo of this scale radius; the density is that of the best fit.
 Likelihood likelihood_of(const std::vector<CountedShell>& shells, double scale) {
   double unit = 0, count = 0, logs = 0;
   for (const CountedShell& shell : shells) {
@@ -178,6 +185,7 @@ double NfwFit::density(double inner, double outer) const {
   return scale_density * physics::nfw_shell_mass(scale_radius, inner, outer) / physics::shell_volume(inner, outer);
 }
 
+// Shells from the second one on, up to the radius `to`. With fewer than three filled shells nothing is fitted.
 NfwFit fit_nfw(const std::vector<ProfileShell>& shells, double to) {
   double mass = 0, mass2 = 0;
   std::vector<CountedShell> counted;

@@ -24,6 +24,7 @@ namespace pergola {
 
 namespace {
 
+/// A periodic box has no centre of density: there the largest group takes its place.
 bool asks_for_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
   return options.group > 0 || options.groups > 0 || (snapshot.box.periodic() && options.center == "density");
 }
@@ -63,6 +64,7 @@ ProfiledPlace place_of(const GroupProperties& group, std::int64_t number, const 
 
 }  // namespace
 
+// Keeps the order by distance.
 SeenFromCenter only_species(const Particles& p, const SeenFromCenter& all, std::uint8_t species) {
   SeenFromCenter some;
   for (std::size_t k = 0; k < all.order.size(); ++k)
@@ -70,10 +72,12 @@ SeenFromCenter only_species(const Particles& p, const SeenFromCenter& all, std::
   return some;
 }
 
+// The mass of 100 mean particles: a first guess for the radius of the search.
 double mass_to_look_for(const HaloDensities& limits, const Box& box, std::int64_t count) {
   return 100 * limits.mean / halo_overdensity * box.volume() / static_cast<double>(count);
 }
 
+// The velocity is that of the sphere of 200 mean densities, the radius that of 200 critical ones.
 void measure_halo(const AnalysisSnapshot& all, const SeenFromCenter& seen, const HaloDensities& limits,
                   ProfiledPlace& place) {
   const Overdensity of_mean = overdensity_in(all, seen, limits.mean);
@@ -139,6 +143,7 @@ ProfiledPlace place_about_center(const ChosenParticles& particles, const Analysi
   return place;
 }
 
+/// One process, a whole system.
 PlaceProfile profile_about_center(const ChosenParticles& particles, const AnalysisOptions& options, std::int64_t bins,
                                   const Device& device) {
   SeenFromCenter seen;
@@ -152,6 +157,7 @@ struct ShellRow {
   ProfileShell shell;
 };
 
+/// Shells as rows, in the order of their species.
 void add_rows(std::int64_t place, const std::vector<SpeciesShells>& parts, std::vector<ShellRow>& to) {
   for (const auto& [species, shells] : parts)
     for (const ProfileShell& shell : shells) to.push_back({place, species, shell});
@@ -199,6 +205,7 @@ std::vector<PlaceProfile> profiles_of_distributed_groups(const std::shared_ptr<C
 
 }  // namespace
 
+// Collective with several ranks. Four cases: groups or one system, on one process or on ranks.
 std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisOptions& options, std::int64_t bins,
                                       const Device& device, const std::shared_ptr<Communicator>& ranks) {
   const bool of_groups = asks_for_groups(snapshot, options);
@@ -288,6 +295,7 @@ void measure_distributed_halo(Communicator& ranks, const AnalysisSnapshot& own, 
 
 }  // namespace
 
+// The particles are sorted by distance over the ranks; then each rank adds its range to the sums of those before it.
 PlaceProfile profile_of_distributed_system(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
                                            const AnalysisOptions& options, std::int64_t bins, const Device& device) {
   const bool keeps_others = snapshot.box.periodic() && options.species != "all";  // for the halo

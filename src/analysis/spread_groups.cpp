@@ -170,6 +170,7 @@ FriendGroups groups_by(const std::vector<std::uint64_t>& label, const Particles&
 
 }  // namespace
 
+// Slabs are ranges of planes of cells along z, with about equal numbers of particles.
 FriendSlabs::FriendSlabs(Communicator& ranks, const FriendFrame& frame, const Particles& own) : frame_(frame) {
   const auto size = static_cast<std::size_t>(ranks.size());
   std::vector<std::int64_t> planes;
@@ -196,6 +197,7 @@ FriendSlabs::FriendSlabs(Communicator& ranks, const FriendFrame& frame, const Pa
   }
 }
 
+// The part of the box that a rank's slab takes.
 double FriendSlabs::part_of(int rank) const {
   const auto r = static_cast<std::size_t>(rank);
   return static_cast<double>(first_[r + 1] - first_[r]) / static_cast<double>(frame_.count[2]);
@@ -211,6 +213,7 @@ int FriendSlabs::rank_of(std::int64_t plane) const {
   return static_cast<int>(std::upper_bound(first_.begin(), first_.end(), plane) - first_.begin()) - 1;
 }
 
+// Ranks whose slab may hold particles within a radius of z; in a periodic box the range may go around.
 std::vector<int> FriendSlabs::ranks_near(double z, double radius) const {
   const double reach = radius + frame_.cell[2];  // places are rounded
   const auto last_rank = static_cast<int>(first_.size()) - 2;
@@ -224,6 +227,7 @@ std::vector<int> FriendSlabs::ranks_near(double z, double radius) const {
   return found;
 }
 
+// Particles near the lower end of a slab are ghosts on the ranks before it, one routing per distance in planes.
 SlabGhosts FriendSlabs::ghosts_of(Communicator& ranks, const Particles& here, int threads) const {
   const int own = ranks.rank();
   SlabGhosts guests{{}, std::vector<std::uint8_t>(here.z.size(), 0)};
@@ -246,6 +250,7 @@ SlabGhosts FriendSlabs::ghosts_of(Communicator& ranks, const Particles& here, in
   return guests;
 }
 
+// Collective: each particle goes to the rank of its plane.
 Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, Particles own, int threads) {
   Lists to = lists_for(ranks);
   for (std::size_t i = 0; i < own.z.size(); ++i)
@@ -255,6 +260,8 @@ Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, Particle
   return route_particles(routing, std::move(own));
 }
 
+// Steps: (1) ghosts, (2) sets of friends within each slab and its ghosts, (3) one label for sets that span ranks,
+// (4) the owner of each group, (5) the members go to the owner.
 OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const Particles& here, std::int64_t least,
                            const Device& device) {
   const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
@@ -352,6 +359,7 @@ AnalysisSnapshot with_particles(AnalysisSnapshot frame, Particles particles) {
 
 }  // namespace
 
+// Groups are numbered over all ranks by falling size, equal ones by lowest id.
 DistributedGroups::DistributedGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot own,
                                      const AnalysisOptions& options, const Device& device)
     : ranks_(std::move(ranks)), device_(device), frame_(frame_of(own)), options_(options) {
@@ -388,6 +396,7 @@ std::vector<double> DistributedGroups::masses() const {
   return gather_by_number(*ranks_, own);
 }
 
+// Collective: each rank measures its own groups of the range, and all get the results in the order of numbers.
 std::vector<GroupProperties> DistributedGroups::properties(std::int64_t first, std::int64_t count) {
   FriendGroups wanted;
   std::vector<std::int64_t> numbers;
@@ -401,6 +410,7 @@ std::vector<GroupProperties> DistributedGroups::properties(std::int64_t first, s
   return gather_by_number(*ranks_, own);
 }
 
+// In rounds: spheres that are not large enough yet are asked for again with a larger radius. Ranks stop together.
 void DistributedGroups::measure_spheres(std::vector<GroupProperties>& groups) {
   const HaloDensities limits = halo_densities(here_->all(), device_.threads(), *ranks_);
   if (std::isnan(limits.mean)) return;
@@ -435,6 +445,7 @@ void DistributedGroups::measure_spheres(std::vector<GroupProperties>& groups) {
   }
 }
 
+// All particles in each sphere, from the ranks whose slabs it touches: questions, counts, then rows.
 std::vector<AnalysisSnapshot> DistributedGroups::all_in(const std::vector<Sphere>& spheres) {
   const auto size = static_cast<std::size_t>(ranks_->size());
   std::vector<std::vector<Sphere>> asked(size);

@@ -149,6 +149,8 @@ std::array<double, 2> minimise(const Function& function, std::array<double, 2> s
 
 }  // namespace
 
+// Steps: (1) a first frequency from the peak of the spectrum and a first rate from log |value|, (2) the best pair of
+// both by Nelder & Mead, with amplitude and offset solved for at each trial. NaN with fewer than 8 samples.
 OscillationFit fit_oscillation(const WaveSeries& series) {
   OscillationFit fit{not_a_number, not_a_number, not_a_number, not_a_number};
   const auto nonzero = [](const Complex& value) { return std::norm(value) > 0; };
@@ -171,6 +173,7 @@ OscillationFit fit_oscillation(const WaveSeries& series) {
   return fit;
 }
 
+// A straight line through log |value| by least squares; samples that are 0 are left out.
 GrowthFit fit_growth(const WaveSeries& series) {
   double n = 0, t_sum = 0, y_sum = 0, tt = 0, ty = 0;
   const double middle = series.times.empty() ? 0 : 0.5 * (series.times.front() + series.times.back());
@@ -192,6 +195,7 @@ GrowthFit fit_growth(const WaveSeries& series) {
 
 namespace {
 
+/// The samples begin … end - 1.
 WaveSeries part_of(const WaveSeries& series, std::size_t begin, std::size_t end) {
   const auto first = static_cast<std::ptrdiff_t>(begin), last = static_cast<std::ptrdiff_t>(end);
   return {{series.times.begin() + first, series.times.begin() + last},
@@ -226,6 +230,7 @@ class LineSums {
 
 }  // namespace
 
+// The error is that of the mean of the rates in four quarters of the window.
 GrowthWindow growth_of(const WaveSeries& series) {
   constexpr std::size_t quarters = 4;
   const GrowthFit fit = fit_growth(series);
@@ -244,6 +249,7 @@ GrowthWindow growth_of(const WaveSeries& series) {
   return window;
 }
 
+// Searches for the window in which the wave grows, before it reaches half of its highest amplitude.
 GrowthWindow find_growth(const WaveSeries& series) {
   constexpr std::size_t fewest = 12, starts = 80;
   constexpr double least_growth = 1, good_line = 0.02;  // in log |value|; a line as good as this need not be better

@@ -1,6 +1,9 @@
 // Packing of sources into blocks and distances to the sources of a block. Plain loops over a block that the compiler
 // vectorises (this file is compiled with -O3), once per instruction set. Multiplications and additions are not
 // contracted, so all of them give the same bits.
+// Layout: a block has block_size sources, and its fields lie one after another (Blocks::field). Packing predicts the
+// sources to the time of the step, multiplies masses by G, and rounds to the number type of the pair loops.
+// Unfilled places of the last block have zero mass and lie at infinity: no distance to them is ever the smallest.
 #include <limits>
 
 #include "device/simd_targets.hpp"
@@ -22,6 +25,7 @@ struct alignas(64) State {
   double vx[block_size], vy[block_size], vz[block_size];
 };
 
+/// Fields that a solver was not given (velocities of a leapfrog run, for example) become zero.
 template <class Real>
 void copy(const Sources<Real>& from, std::int64_t begin, int count, State& to) {
   const auto take = [begin, count](const Real* values, double* out) {
@@ -31,6 +35,7 @@ void copy(const Sources<Real>& from, std::int64_t begin, int count, State& to) {
   take(from.vx, to.vx), take(from.vy, to.vy), take(from.vz, to.vz);
 }
 
+/// Hermite prediction from the tick of each particle to `now` + offset; ticks are whole numbers, tick_length is a time.
 template <class Real>
 void predict(const Sources<Real>& from, std::int64_t begin, int count, State& to) {
   const Real *const ax = from.ax + begin, *const ay = from.ay + begin, *const az = from.az + begin;
@@ -64,6 +69,8 @@ void predict_from_times(const Sources<Real>& from, std::int64_t begin, int count
   }
 }
 
+/// Fills one block: (1) copy and predict in double precision, (2) round to the pair's number type; with low parts, a
+/// second field has what the rounding left off, (3) masses times `constant` (G), (4) softening numbers of the species.
 template <Precision precision>
 void pack(const Sources<typename Numbers<precision>::State>& from, double constant, std::int64_t block,
           const Blocks<precision>& to) {
@@ -104,6 +111,8 @@ void pack(const Sources<typename Numbers<precision>::State>& from, double consta
     softenings[k] = static_cast<Pair>(to.softening.number[k < count && from.species ? from.species[begin + k] : 0]);
 }
 
+/// Squares of the distances from `point` to all sources of a block, in double precision. Returns the smallest: a search
+/// skips the block by it. Eight running minima keep the loop vectorisable.
 template <Precision precision>
 double distances(const Blocks<precision>& sources, std::int64_t block, const Vec3<double>& point, double* squares) {
   const auto* const at = sources.field(block, 0);
@@ -162,6 +171,7 @@ HWY_EXPORT(distances_single);
 HWY_EXPORT(distances_mixed);
 HWY_EXPORT(distances_full);
 
+// Highway chooses the best instruction set of the processor at run time.
 template <>
 void pack_block(const Sources<float>& from, double constant, std::int64_t block, const Blocks<Precision::single>& to) {
   HWY_DYNAMIC_DISPATCH(pack_single)(from, constant, block, to);

@@ -1,5 +1,11 @@
 // The direct sum on the CPU: packs sources, fills tiles of targets, shares tiles and spans of sources out over threads,
 // and adds the sums of spans in order. The inner loops are those of the pair law (gravity/direct_loops.inl).
+//
+// Steps of evaluate(): (1) targets are cut into tiles of as many as the SIMD loops take, (2) each tile visits all spans
+// of sources; within a block sums are in the pair's number type, over blocks in double precision, (3) sums of spans are
+// added in the order of the spans, (4) answers are written, and the lowest target without a finite one is reported.
+// Two ways to use threads, with the same bits: whole tiles per thread, or, if tiles are few, spans of a tile per
+// thread.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -22,6 +28,7 @@ using direct::block_size, direct::Kind, direct::Numbers, direct::pairs_worth_thr
 /// A tile per thread at a time; with fewer tiles than this many per thread, the sources are shared out too.
 constexpr std::int64_t tiles_per_thread = 8;
 
+/// Stores one answer in the type of the caller, and notes whether it is still a finite number there.
 template <class To>
 void write(To* to, std::int64_t at, double value, bool& finite) {
   to[at] = static_cast<To>(value);
@@ -85,6 +92,7 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
   int threads_for(std::int64_t work, std::int64_t worth) const { return work < worth ? 1 : device_.threads(); }
   /// Targets for one piece of work of a search: all threads are to have some.
   std::int64_t search_chunk(std::int64_t count) const { return count < 64 * device_.threads() ? 1 : 16; }
+  /// The place of a target among the sources, so that it is left out of its own sum; -1: the point is no source.
   static std::int64_t place_of(const Targets& targets, std::int64_t t) {
     return targets.index ? targets.index[t] : targets.first + t;
   }
@@ -102,6 +110,7 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
   std::vector<direct::TileSums> parts_;
 };
 
+/// Packs all sources. Memory grows when it must and is kept for the next step.
 template <Precision precision>
 void DirectCpu<precision>::prepare(const Sources<State>& from) {
   sources_.count = from.count;
@@ -138,6 +147,8 @@ std::int64_t DirectCpu<precision>::sum_wanted(const Asking& asking, unsigned wan
   return kind ? sum(*kind, asking, want, out) : asking.count;
 }
 
+/// Copies targets from the packed sources into the lanes of a tile. Lanes beyond the last target repeat it; their sums
+/// are not written.
 template <Precision precision>
 void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t begin, int lanes,
                                 direct::Tile<precision>& tile) const {
@@ -150,6 +161,7 @@ void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t 
   });
 }
 
+/// The same for free points, whose coordinates are split into high and low parts where the precision has them.
 template <Precision precision>
 void DirectCpu<precision>::fill(Kind kind, const Points& points, std::int64_t begin, int lanes,
                                 direct::Tile<precision>& tile) const {
@@ -173,11 +185,13 @@ void DirectCpu<precision>::fill(Kind kind, const Points& points, std::int64_t be
     fetch(points.vx, direct::vx), fetch(points.vy, direct::vy), fetch(points.vz, direct::vz);
 }
 
+/// Rows of TileSums: acceleration (0 to 2), jerk (3 to 5), potential (6).
 void add(const direct::TileSums& part, int lanes, direct::TileSums& total) {
   for (int row = 0; row < 7; ++row)
     for (int lane = 0; lane < lanes; ++lane) total.value[row][lane] += part.value[row][lane];
 }
 
+/// All spans of sources for one tile, in their order.
 template <Precision precision>
 void DirectCpu<precision>::sum_spans(Kind kind, const direct::Tile<precision>& tile, direct::TileSums& total) const {
   const int lanes = tile_size(kind);
@@ -211,6 +225,7 @@ void DirectCpu<precision>::sum_few_tiles(Kind kind, std::vector<direct::Tile<pre
   }
 }
 
+/// Chooses how threads share the work, sums all targets, and writes the answers. Returns as sum_wanted().
 template <Precision precision>
 template <class Asking>
 std::int64_t DirectCpu<precision>::sum(Kind kind, const Asking& asking, unsigned want, const Forces<State>& out) {
@@ -278,6 +293,7 @@ void DirectCpu<precision>::search_tile(const Asking& asking, std::int64_t begin,
   }
 }
 
+/// Each target's nearest source. Ranges of blocks are searched separately; equal distances go to the earlier range.
 template <Precision precision>
 template <class Asking>
 void DirectCpu<precision>::find_nearest(const Asking& asking, const Forces<State>& out) const {
@@ -315,6 +331,8 @@ void DirectCpu<precision>::fail(std::int64_t place) const {
   direct::fail<precision>(place, other, unsoftened(place) && (other.place < 0 || unsoftened(other.place)));
 }
 
+/// Neighbours within radius2(t) of each target, in the order of their places. Lists are found in chunks of targets and
+/// joined in order. With more than `most` in all, only the counts of the lists are returned.
 template <Precision precision>
 template <class Asking, class Radius2>
 NeighbourLists DirectCpu<precision>::lists(const Asking& asking, const Radius2& radius2, std::int64_t most) const {
@@ -372,6 +390,7 @@ std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options
 template std::unique_ptr<DirectSolver<float>> make_direct_cpu(const SolverOptions& options, const Device& device);
 template std::unique_ptr<DirectSolver<double>> make_direct_cpu(const SolverOptions& options, const Device& device);
 
+/// Half the sum of mass times potential over all particles, by pairs in double precision.
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   DirectCpu<Precision::double_> solver(options, device);
   std::vector<double> potentials(static_cast<std::size_t>(sources.count));

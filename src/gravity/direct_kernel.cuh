@@ -1,6 +1,13 @@
 #pragma once
 // The CUDA force kernel: all pairs of a set of targets with a set of sources, for one precision, one pair law and one
 // set of wanted sums.
+//
+// A launch is a loop over items: (group of targets, segment of sources). Whole groups visit all sources and write their
+// answers; the groups at the end are split into segments, whose partial sums launch_collect() adds in order. So all
+// blocks are busy. Segments and their order follow from the numbers of targets, sources and blocks (decompose()).
+// Wide groups: each thread has several targets, the block loads tiles of sources into shared memory.
+// Narrow groups (few targets): one target per lane, the same 32 in each warp; warps share the sources of the segment.
+// Sums within a tile are in the pair's number type, sums over tiles in the sum type (Sum).
 #include "gravity/direct_cuda.cuh"
 
 namespace pergola::cuda {
@@ -374,6 +381,7 @@ void with_traits(ForceKind kind, bool by_particle, const F& f) {
   }
 }
 
+/// The kinds that a law with many operations leaves out: one softening for all uses the loop with one per particle.
 /// Blocks of a kernel that the present device holds at once.
 template <Precision P, class Traits>
 int resident_blocks() {
@@ -395,6 +403,7 @@ ForceGrid force_grid(ForceKind kind, bool by_particle) {
   return grid;
 }
 
+/// Enqueues the kernel; does not wait. `windowed` kernels serve ranks that receive sources piece by piece.
 template <Precision P, class Law>
 void launch_force(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream) {
   with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {

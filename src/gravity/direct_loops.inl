@@ -2,6 +2,10 @@
 // gravity/direct_plummer.cpp, includes it once per instruction set, inside a namespace of the law and that instruction
 // set's in it. `hn` names hwy::HWY_NAMESPACE there.
 
+//
+// Lanes hold targets; a source is one number repeated in all lanes. Sums run over one block in the pair's number type
+// and are then added to doubles, so that rounding errors do not grow with the number of sources.
+// Only blocks that hold one of the tile's own particles pay for the comparison that leaves a particle out of its sum.
 #include "device/simd_pack.inl"
 #include "physics/pair.inl"
 #include "physics/separation.inl"
@@ -39,6 +43,7 @@ struct Loop {
   using P = Pack<T>;
 };
 
+/// Adds one source to a pack of targets. low_parts: separations are differences of high parts plus those of low parts.
 template <class L, class P>
 HWY_INLINE void add_source(const SourcePack<P>& source, P place, P same_softening, TargetPack<P>& target) {
   using Law = typename L::Law;
@@ -79,6 +84,7 @@ struct TargetPacks<P, 0> {
   HWY_INLINE void each(const Body&, int) {}
 };
 
+/// All sources of a block, in their order, for all packs of a tile.
 template <class L, int packs>
 HWY_INLINE void sum_block(const Blocks<L::precision>& sources, std::int64_t block,
                           TargetPacks<typename L::P, packs>& targets) {
@@ -114,6 +120,8 @@ HWY_INLINE bool find_own(const Tile<precision>& tile, int lanes, std::int64_t bl
   return any;
 }
 
+/// A tile's sums over the blocks first … last - 1; `sums` is overwritten. One instance per kind, law and instruction
+/// set.
 template <Precision precision, Kind kind, class PairLaw, bool by_particle, int packs>
 HWY_NOINLINE void sum_blocks(const Blocks<precision>& sources, const Tile<precision>& tile, std::int64_t first,
                              std::int64_t last, TileSums& sums) {
@@ -163,6 +171,7 @@ constexpr int packs_of(Kind kind) {
 /// Where accelerations alone cost hardly less, there is no loop of their own for them.
 constexpr Kind with_potential(Kind kind) { return kind == Kind::acceleration ? Kind::acceleration_potential : kind; }
 
+/// Chooses between one softening for all and one per particle. Laws with many operations always use the latter.
 template <Precision precision, Kind kind, class PairLaw>
 HWY_INLINE void sum_kind(const Blocks<precision>& sources, const Tile<precision>& tile, std::int64_t first,
                          std::int64_t last, TileSums& sums) {

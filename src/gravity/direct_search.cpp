@@ -1,4 +1,7 @@
 // The nearest source of each block, roughly: by this the search for neighbours rules blocks out.
+//
+// Squares are computed in the pair's number type, a target per lane. They may be too large or too small by rounding:
+// the caller looks closely, in double precision, at each block that could still hold a nearer source.
 #include <limits>
 #include <type_traits>
 
@@ -19,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "device/simd_pack.inl"
 #include "physics/separation.inl"
 
+/// squares[block - first][lane]: the smallest square of a distance from the lane's target to a source of the block. A
+/// target finds itself too, with zero: it then looks closely at that block, and leaves itself out there.
 template <Precision precision>
 HWY_INLINE void nearest_any(const Blocks<precision>& sources, const Tile<precision>& tile, std::int64_t first,
                             std::int64_t last, typename Numbers<precision>::Pair (*squares)[tile_capacity]) {

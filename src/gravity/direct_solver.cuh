@@ -1,5 +1,9 @@
 #pragma once
 // CUDA only. The direct sum on the GPU behind the Solver seam.
+//
+// evaluate() launches the force kernel, then the kernel that adds split sums; it does not wait for them. Only where two
+// particles could be too close for a finite force does it look at the answers, which waits for the device.
+// Arrays of Targets lie on the device. Arrays of Points may lie in the host's memory (GRAPE-6), which the GPU reads.
 #include <fmt/core.h>
 
 #include <optional>
@@ -19,6 +23,7 @@ struct MarkNotFinite {
   }
 };
 
+/// Places are those of the sources; integrators replace them by ids.
 [[noreturn]] inline void throw_coincident(std::int64_t place, std::int64_t partner) {
   throw CoincidentParticles(
       place, partner,
@@ -53,6 +58,7 @@ const Sum* first_answers(unsigned want, const Forces<Sum>& forces) {
   return want & want_acceleration ? forces.ax : want & want_jerk ? forces.jx : forces.potential;
 }
 
+/// P: single (floats), mixed (positions in two floats, sums in doubles), or full double precision.
 template <Precision P>
 class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
  public:
@@ -119,6 +125,7 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
     throw_coincident(place, nearest.to_host()[0]);
   }
 
+  /// Columns of one buffer for the answers to `count` points; it grows when it must.
   Forces<Sum> in_own_memory(std::int64_t count) {
     if (answers_.size() < sum_values * count) answers_ = Buffer<Sum>(sums_.device(), sum_values * count);
     const auto column = [&](int k) { return answers_.data() + k * count; };

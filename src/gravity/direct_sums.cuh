@@ -1,6 +1,9 @@
 #pragma once
 // CUDA only. The direct sum's memory and launches for one precision; gravity/direct_solver.cuh puts it behind the
 // Solver seam and time/hermite_cuda.cu drives it without the host.
+//
+// Order of calls: reserve() or prepare() for the sources, task() for the parts that all launches share, launch_sums(),
+// then collect() for the targets that were split. All are asynchronous on the device's stream.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 
 namespace pergola::cuda {
 
+/// The kernels of a law in one precision; a law without them is refused with the key to change.
 template <Precision P>
 const ForceLoops<P>& loops_of(const PairLawEntry& law) {
   const auto* const loops = law.cuda.template loops<P>();
@@ -22,6 +26,7 @@ const ForceLoops<P>& loops_of(const PairLawEntry& law) {
   return *loops;
 }
 
+/// The smallest kernel that computes what is wanted.
 inline ForceKind kind_of(unsigned want) {
   if (want & want_jerk)
     return want & want_potential ? ForceKind::acceleration_jerk_potential : ForceKind::acceleration_jerk;
@@ -62,6 +67,7 @@ struct PackedPoints {
   std::int64_t count = 0;
 };
 
+/// Sources, points and partial sums of one solver. Buffers only grow. Masses in the packs are multiplied by G.
 template <Precision P>
 class DirectSums {
  public:
@@ -158,6 +164,7 @@ class DirectSums {
   static std::int64_t source_bytes() {
     return static_cast<std::int64_t>(sizeof(Real4<Number>)) * (Pack::has_rest ? 3 : 2);
   }
+  /// Partial sums of the kind that needs most, for the estimate of memory.
   std::int64_t scratch_bytes() const {
     std::int64_t most = 0;
     for (const auto kind :

@@ -1,5 +1,10 @@
 // The particle-mesh solver, alone and as the long range of TreePM, on CPU and GPU, for one rank or several; and the
 // unit in which it counts mass.
+//
+// A step: (1) deposit masses on the cells in fixed-point units (the quantum), (2) solve Poisson's equation, (3) forces
+// of the cells, (4) gather them at the targets. prepare() does the first three, evaluate() the last one; with spectral
+// gradients on a GPU, evaluate() makes one component after the other from the modes of the potential (by_modes).
+// Lengths and masses are those of the run; the source of Poisson's equation is 4πG times the density.
 #include "gravity/mesh.hpp"
 #include "base/text.hpp"
 #include "comm/communicator.hpp"
@@ -85,6 +90,7 @@ double KnownQuantum<Real>::of(const Device& device, const Real* mass, std::int64
 template class KnownQuantum<float>;
 template class KnownQuantum<double>;
 
+// Equal masses in single precision get a coarse quantum, so that GPUs can add them in 32 bits.
 double mass_quantum(const MassRange& masses, bool single_precision) {
   const bool fits = static_cast<double>(masses.count) * short_quanta <= physics::most_in_all;
   const bool equal = masses.least == masses.largest && masses.largest > 0;
@@ -124,6 +130,7 @@ constexpr double pi = 3.14159265358979323846;
 
 Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
 
+/// The solver of the options; a split law adds its Gaussian filter and the softening that is taken off.
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
                                                   const SmoothedLaw& law, std::shared_ptr<Communicator> slabs_of,
@@ -150,6 +157,7 @@ double least_bytes(const MeshOptions& mesh, std::size_t real, bool by_modes) {
   return cells * static_cast<double>(real) * (by_modes ? (padded ? 16 : 2) : padded ? 8 + 4 : 1 + 4);
 }
 
+/// For a mesh alone and, with a SmoothedLaw, for the long range of TreePM; with ranks each has its planes only.
 template <class Real>
 class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
  public:
@@ -285,6 +293,7 @@ std::string MeshSolver<Real>::remark() const {
       cells, count);
 }
 
+/// Refuses a mesh that does not fit on the device, before anything is allocated, unless memory is borrowed.
 template <class Real>
 typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
   if (!parts_) {
@@ -310,6 +319,7 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
   return *parts_;
 }
 
+/// An estimate for n particles on this device, with fields, scratch and messages.
 template <class Real>
 std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   const auto& p = parts();
@@ -321,6 +331,7 @@ std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   return fields * field_size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() + transform_bytes() + own;
 }
 
+/// Places of the fields within one piece of memory; with null only its size.
 template <class Real>
 typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memory) const {
   const auto& p = parts();
@@ -341,6 +352,7 @@ typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memor
   return to;
 }
 
+/// Deposit and forward transform: the modes of the potential.
 template <class Real>
 void MeshSolver<Real>::find_modes() {
   auto& p = parts();
@@ -352,6 +364,8 @@ void MeshSolver<Real>::find_modes() {
   prepared_ = has_modes_ = true;
 }
 
+/// The components in the order z, x, y, potential. A component may take the memory of the modes, which are then found
+/// again if they are wanted once more. If places are served first, their forces are found before the particles' own.
 template <class Real>
 void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, const Targets& targets,
                                          const MeshForces<Real>& out) {
@@ -397,6 +411,7 @@ void MeshSolver<Real>::gather_component(int component, const Field<Real>& field,
                                      into);
 }
 
+/// Forces of cells for all targets of this step. Collective with ranks.
 template <class Real>
 void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
@@ -441,6 +456,7 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   prepared_ = true;
 }
 
+/// Gathers at the targets; a potential with a spectral gradient is found when it is first wanted.
 template <class Real>
 void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) {
   if (want & (want_jerk | want_nearest))
@@ -471,6 +487,7 @@ void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const For
 
 }  // namespace
 
+// An isolated mesh holds places that are isolated_margin cells away from its faces; a periodic one holds all.
 bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
   const CellFrame<double> frame(grid_of(mesh));
   return frame.holds(0, frame.place(0, place.x)) && frame.holds(1, frame.place(1, place.y)) &&

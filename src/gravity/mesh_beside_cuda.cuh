@@ -1,5 +1,9 @@
 #pragma once
 // CUDA only: the long range of particles that ranks keep, found beside what else they do.
+//
+// Order of calls: may_work_beside() and set_up() once; then per step begin(), serve_first() and end(), or find_now().
+// A second thread with its own stream and communicator works on the mesh while the caller works on the tree. Memory is
+// taken only if it suffices for all ranks of a GPU; otherwise the mesh works alone in borrowed memory.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -42,6 +46,7 @@ class MeshBeside {
   }
   /// Whether a second thread can be had, and the bytes that it takes beside the others are there for this rank and all
   /// that share its GPU, with some to spare.
+  /// Collective.
   bool may_work_beside(double bytes) {
     if (!beside_) beside_ = std::make_unique<WorkBeside>(device_, ranks_);
     if (!beside_->apart()) return false;
@@ -50,7 +55,7 @@ class MeshBeside {
     const GpuIdentity own = names[static_cast<std::size_t>(ranks_->rank())] = gpu_identity(device_);
     ranks_->all_gather_in_place(names.data(), std::vector<std::size_t>(names.size(), sizeof own));
     const auto mates = static_cast<double>(std::count(names.begin(), names.end(), own));
-    ranks_->barrier();  // so that nobody takes memory before all have looked
+    ranks_->barrier();  // no rank takes memory before all have looked
     std::int64_t fits = bytes * mates <= used_at_most * static_cast<double>(device_.memory().free_bytes()) ? 1 : 0;
     ranks_->all_reduce(&fits, 1, Reduction::minimum);
     return fits == 1;
@@ -71,7 +76,7 @@ class MeshBeside {
   /// By itself.
   SmoothedMesh<State>& alone() { return *mesh_; }
 
-  /// What has begun and nobody asked for.
+  /// Waits for forces that were begun and not fetched, and drops them.
   void forget() {
     places_.reset();
     if (running_.valid()) running_.wait(), running_ = {};
@@ -104,6 +109,7 @@ class MeshBeside {
       }
     });
   }
+  /// Waits until forces at the wanted places are there; the others may still be computed.
   void serve_first(const Places& places, StageClock& clock) {
     device_.synchronize();
     clock.begin("mesh");
@@ -111,11 +117,13 @@ class MeshBeside {
     places_.reset();
     beside_->end(there_);
   }
+  /// Waits for the forces at all sources.
   void end(StageClock& clock) {
     if (!running_.valid()) return;
     clock.begin("mesh");
     beside_->end(running_);
   }
+  /// All at once, without a second thread's head start.
   void find_now(const Sources<State>& sources, const Into& into) {
     forget();
     beside_->now([&] { find(sources, into, nullptr, nullptr); });

@@ -1,4 +1,7 @@
 // The box of a mesh: what the configuration leaves open is found from the particles.
+//
+// Periodic: the side is given or stated by the file; the corner is the origin if not given. Isolated: the box is given,
+// or the smallest cube with a margin of isolated_margin cells on each side. At the end all particles must lie inside.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,6 +30,7 @@ void each_piece(ParticleSource& particles, const Look& look) {
   }
 }
 
+/// The range of one coordinate.
 struct Extent {
   double low = 0, high = 0;
 
@@ -38,6 +42,7 @@ struct Extent {
   }
 };
 
+/// The sides are lengths in the run's unit.
 Box periodic_box(const MeshOptions& mesh, double stated_side) {
   Box box = mesh.box;
   if (!box.given()) {
@@ -92,6 +97,7 @@ bool holds(const MeshOptions& mesh, const Vec3<double>& place) {
          within(place.z, box.corner.z, box.side.z);
 }
 
+/// Names the first particle outside, with its place and the box.
 void require_inside(const MeshOptions& mesh, const Particles& particles) {
   for (std::size_t k = 0; k < particles.id.size(); ++k) {
     const Vec3<double> place{particles.x[k], particles.y[k], particles.z[k]};
@@ -116,6 +122,7 @@ bool fills(const ParticleSource& particles, const Box& box) {
 
 }  // namespace
 
+// Reads all particles once or twice, piece by piece, unless the source's own box is known to hold them.
 Box find_mesh_box(MeshOptions mesh, ParticleSource& particles, double stated_side) {
   check_mesh_options(mesh);
   mesh.box = mesh.box.periodic() ? periodic_box(mesh, stated_side) : isolated_box(mesh, particles);

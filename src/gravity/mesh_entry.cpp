@@ -1,4 +1,7 @@
 // The entry of the mesh solver: its keys, and which of them conflict.
+//
+// A key reads a value into SolverOptions and gives it back (`take` and `value`). Combinations that cannot work are
+// found when the configuration is read (mesh_conflict) and name the key to change. TreePM uses the same options.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -30,6 +33,7 @@ int nearest_mesh_size(int n) {
   }
 }
 
+// The spectral operators need the modes of a periodic box; multigrid and isolated boxes have none.
 std::optional<Conflict> mesh_conflict(const MeshOptions& mesh) {
   const auto conflict = [](const char* key, const std::string& why) {
     return Conflict{std::string("gravity.mesh.") + key, why};
@@ -67,6 +71,7 @@ namespace {
 
 using MeshKey = Key<SolverOptions>;
 
+/// "auto" leaves a value open until the particles are known.
 bool is_auto(const KeyValue& value) {
   const auto* word = std::get_if<std::string>(&value);
   return word && *word == "auto";
@@ -140,6 +145,7 @@ MeshKey boundary_key() {
           }};
 }
 
+/// `without`: how to get what this key no longer offers.
 MeshKey cycle_key() {
   return without(
       choice_option<MultigridOptions::Cycle, SolverOptions>(
@@ -216,6 +222,7 @@ SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
 
 }  // namespace
 
+// Not set, or "auto": then the solver decides with the box.
 bool boundary_is_open(const SolverOptions& options) {
   const auto given = options.own.find(boundary_word);
   return given == options.own.end() ? options.mesh.box.periodic() : std::get<std::string>(given->second) == "auto";

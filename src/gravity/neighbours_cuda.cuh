@@ -1,6 +1,10 @@
 #pragma once
 // CUDA only. Nearest neighbour and neighbour lists. The work of a warp is a range of the sources for some targets; the
 // ranges come together in their order, so that the answers do not depend on who was first.
+//
+// A nearest neighbour takes two launches: the best of each range, then the best of the ranges, the lower place on a
+// tie. Lists also take two: counts first, then, with the begin of each list known, the lists themselves. Distances are
+// without softening, in the number type of the packed positions.
 #include "gravity/direct_sums.cuh"
 
 namespace pergola::cuda {
@@ -52,6 +56,7 @@ inline constexpr int search_threads = 128, search_warps = search_threads / 32;
 /// Targets that a lane serves where there are many.
 inline constexpr int search_targets = 4;
 
+/// Of one target and one range; place -1: none.
 struct NearestSoFar {
   double square;
   std::int64_t place;
@@ -173,6 +178,7 @@ class NeighbourSearch {
  public:
   explicit NeighbourSearch(DirectSums<P>& sums) : sums_(sums) {}
 
+  /// `nearest` and `distance` lie on the device; does not wait.
   template <class Real>
   void nearest(Search<P> search, std::int64_t* nearest, Real* distance) {
     const bool many = search.count > 32 * 64;
@@ -192,6 +198,7 @@ class NeighbourSearch {
     check(cudaGetLastError(), "collect nearest neighbours");
   }
 
+  /// Returns lists on the host, thus waits. With more than `most` neighbours in all, only the counts.
   NeighbourLists lists(Search<P> search, double same_radius2, const double* radius2, std::int64_t most) {
     NeighbourLists lists;
     lists.begin.assign(static_cast<std::size_t>(search.count) + 1, 0);
@@ -235,6 +242,7 @@ class NeighbourSearch {
   }
 
  private:
+  /// Without targets.
   Search<P> empty_search() {
     Search<P> search;
     search.sources = sums_.pack();

@@ -1,5 +1,8 @@
 // The registry of solvers, how one is made with what is added to its forces, and one evaluation for particles on the
 // host.
+//
+// make_solver() asks the entry for the bare method and wraps it: external potentials, then forces of the user, each add
+// to what the method finds. Float solvers serve precision "single", double ones the others.
 #include "gravity/solver.hpp"
 
 #include <fmt/format.h>
@@ -44,6 +47,7 @@ const SolverEntry& solver_entry(const std::string& name) {
                                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
+// The entry's box is a reference into the options, hence the copy.
 Box box_of(const SolverOptions& options) {
   const SolverEntry& entry = solver_entry(options.solver);
   SolverOptions copy = options;
@@ -66,6 +70,7 @@ std::optional<Conflict> solver_conflict(const SolverOptions& options) {
   return std::nullopt;
 }
 
+/// On one process.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const Device& device) {
   if (!has_numbers<Real>(options.precision))
@@ -84,6 +89,7 @@ std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const De
 template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
 
+// On a GPU only a trial shows it: an entry may return null for this combination. A solver takes its memory later.
 bool can_distribute(const SolverOptions& options, const Device& device) {
   const SolverEntry& entry = solver_entry(options.solver);
   if (!entry.make_distributed_double || !options.user_forces.empty()) return false;
@@ -115,6 +121,7 @@ std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Devic
   return make_solver<double>(options, device);
 }
 
+// By pairs, in double precision.
 double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   if (device.is_cuda()) {
     if constexpr (cuda_built) return potential_energy_cuda(device, sources, options);
@@ -135,6 +142,7 @@ void download(const Buffer<Real>& buffer, std::vector<double>& values) {
   values.assign(host.begin(), host.end());
 }
 
+/// Uploads particles, prepares, evaluates all or some places, and downloads. Times include waiting for the device.
 template <class Real>
 ForceResult evaluate_on(Solver<Real>& solver, const Device& device, const Particles& particles, unsigned want,
                         const std::vector<std::int64_t>& places) {

@@ -1,4 +1,6 @@
 // The textbook tile kernel, for `pergola paper bertinelli` only.
+// It measures how block size and unrolling matter, without the means of gravity/direct_kernel.cuh. Units are of no
+// concern: random bodies of total mass 1 in a cube of side 1, softening 1/256.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -44,6 +46,7 @@ __global__ void sum_tiles(const float4* bodies, float4* accelerations, int n) {
 
 using Kernel = void (*)(const float4*, float4*, int);
 
+/// The instance with this unrolling.
 Kernel kernel_for(int unroll) {
   switch (unroll) {
     case 1:
@@ -78,6 +81,7 @@ std::vector<float4> make_bodies(std::int64_t n, int block_size) {
 
 }  // namespace
 
+// Seconds of one evaluation: warmed up first, then repeated for about a twentieth of a second.
 double measure_tile_kernel(const Device& device, std::int64_t n, int block_size, int unroll) {
   if (block_size < 32 || block_size > 1024 || (block_size & (block_size - 1)) != 0)
     throw Error(ErrorKind::input,

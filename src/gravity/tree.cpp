@@ -1,4 +1,7 @@
 // Opening parameters for the accuracy that a user asks for; and what is said when a force is not a number.
+//
+// An accuracy is the wanted median relative error of a force. Rows of the calibration hold the opening parameters at
+// its two ends; between them parameters are interpolated, logarithm against logarithm.
 #include "gravity/tree.hpp"
 
 #include <fmt/core.h>
@@ -29,10 +32,12 @@ constexpr Calibration rows[] = {{1e-2, 1e-3, 4, {1.0, 0.845}, {0.65, 0.495}, {1.
 /// for most of their pairs: an error of the order of (ε/w)², which is to stay a fraction of the accuracy.
 constexpr double apart_factor = 0.3;
 
+/// Between a and b, with the logarithm linear in `part`.
 double between(double a, double b, double part) { return std::exp(std::log(a) + part * (std::log(b) - std::log(a))); }
 
 }  // namespace
 
+// Geometric opening uses the angle as given; relative opening follows from the accuracy.
 tree::Opening tree_opening(const TreeOptions& options, const Softening& softening) {
   tree::Opening opening;
   if (options.opening == TreeOptions::Opening::geometric) {
@@ -61,6 +66,7 @@ tree::TreeSoftening tree_softening(const Softening& softening, const tree::Openi
   return {softening.epsilon.data(), softening.uniform(), softening.kernel, opening.apart * largest};
 }
 
+// The tree has no prediction: integrators that predict use the direct sum. Places are 32 bits wide.
 void check_tree_sources(std::int64_t count, bool to_be_predicted) {
   if (to_be_predicted) throw Error(ErrorKind::input, "tree: expected sources at the time of the evaluation");
   if (count >= std::numeric_limits<std::uint32_t>::max())
@@ -71,6 +77,7 @@ void check_tree_wants(unsigned want) {
   if (want & (want_jerk | want_nearest)) throw Error(ErrorKind::input, "tree: gives accelerations and potentials only");
 }
 
+/// Finds the nearest particle to the one that failed, and says which of the two reasons it is.
 template <class Real>
 void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const Real* y, const Real* z,
                   const std::uint8_t* species, const SolverOptions& options) {

@@ -1,4 +1,8 @@
 // The entry of the tree: its keys, its box, its energy. In a periodic box it is TreePM.
+//
+// Two criteria of opening share the keys: "accuracy" chooses the relative one, "opening_angle" the geometric one, and
+// "opening" decides where both are given. In open space the solver is the tree itself, else TreePM with the tree's
+// name.
 #include <algorithm>
 #include <utility>
 
@@ -83,6 +87,7 @@ std::optional<Conflict> check_tree(const SolverOptions& options) {
                   "the tree has no loops for \"" + law.name + "\"; set gravity.solver = \"direct\""};
 }
 
+/// On one process; a conflict that the configuration has not shown throws here.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Device& device) {
   if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);

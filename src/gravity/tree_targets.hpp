@@ -1,4 +1,7 @@
 #pragma once
+// Between a solver and the walk: which particles are targets, which cells hold one, and where answers go.
+// Three numberings: a place in the input (source), a place in the tree (sorted by keys), a slot among the targets.
+// Answers are converted from units of the tree (mass of the total, length of the cube) to those of the caller.
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -89,6 +92,7 @@ void TreeTargets<State, Pair>::mark_active(const tree::OctreeCpu<Pair>& tree, co
   });
 }
 
+/// The sink of the walk, called once per active particle: ψ and its gradient become potential and acceleration.
 template <class State, class Pair>
 void TreeTargets<State, Pair>::put(void* context, std::uint32_t place, const double (&field)[4]) {
   auto& out = *static_cast<Output*>(context);
@@ -110,6 +114,8 @@ void TreeTargets<State, Pair>::put(void* context, std::uint32_t place, const dou
   }
 }
 
+/// Steps: (1) mark targets and their cells, (2) divide the walk into tasks, (3) do them in parallel. After a failure
+/// the remaining tasks are skipped.
 template <class State, class Pair>
 template <class Begin, class Walk>
 std::int64_t TreeTargets<State, Pair>::serve(const tree::OctreeCpu<Pair>& tree, const Targets& targets, unsigned want,

@@ -1,5 +1,8 @@
 // The walk on a GPU for the targets of an evaluation: levels from the root down, in batches whose lists fit into
 // memory. If lists have too little room, it measures how much they need and walks again.
+// A batch has at most `at_once` targets, of one level or of several. Two batches take turns on two streams: while one
+// sums, the next makes its lists. The lists that go down (passes) alternate between two memories, by level.
+// All memory of a walk is laid out in the arena of the tree, which is free between building and refreshing.
 #include "gravity/tree_targets_cuda.cuh"
 
 #include <algorithm>
@@ -132,6 +135,7 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
   return parts.used();
 }
 
+/// An estimate: the tree, and the larger of what shares its arena.
 template <class State, class Pair>
 std::int64_t TreeTargetsCuda<State, Pair>::bytes_for_all(std::int64_t n, int order,
                                                          const tree::TreeSoftening& softening,
@@ -143,6 +147,7 @@ std::int64_t TreeTargetsCuda<State, Pair>::bytes_for_all(std::int64_t n, int ord
   return Tree::device_bytes(n, order, softening, forest) + std::max({walk, Tree::arena_bytes(n), arena_of_others});
 }
 
+/// Counters at zero; no failure yet.
 template <class State, class Pair>
 void TreeTargetsCuda<State, Pair>::start_status(std::int64_t counters) {
   Arena arena(device_);
@@ -232,6 +237,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   return status.lists_most == 0 && status.passes_most == 0;
 }
 
+/// Where answers go, and the factors from units of the tree to those of the caller.
 template <class State, class Pair>
 tree::WalkOutput TreeTargetsCuda<State, Pair>::output(const Tree& on, unsigned want, double gravitational_constant,
                                                       const Forces<State>& forces) {
@@ -245,6 +251,7 @@ tree::WalkOutput TreeTargetsCuda<State, Pair>::output(const Tree& on, unsigned w
   return out;
 }
 
+/// For targets by place: all of them, or those listed.
 template <class State, class Pair>
 template <class Space>
 std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, const tree::Opening& opening,
@@ -260,6 +267,7 @@ std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, c
   return serve(on, space, opening, cells, {}, out, begin);
 }
 
+/// For the own particles of a rank, the first `own` in memory.
 template <class State, class Pair>
 template <class Space>
 std::int64_t TreeTargetsCuda<State, Pair>::serve_own(Tree& on, const Space& space, const tree::Opening& opening,
@@ -273,6 +281,8 @@ std::int64_t TreeTargetsCuda<State, Pair>::serve_own(Tree& on, const Space& spac
   return serve(on, space, opening, cells, {}, out, begin);
 }
 
+/// Walks until the lists have room; `begin` is called before each attempt. Waits. Returns the lowest place whose force
+/// is not finite, or the number of sources.
 template <class State, class Pair>
 template <class Space>
 std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, const tree::Opening& opening,

@@ -1,3 +1,6 @@
+// Planes of a mesh over ranks on the CPU: who owns which plane, and the exchange of ghost planes. A slab is the range
+// of planes of one rank, in whole units. Lists of what to send and receive are made once, by every rank for itself,
+// from the same rule: what rank A wants of B and what B gives to A are in the same order.
 #include "mesh/slab_planes.hpp"
 
 #include <cstring>
@@ -35,6 +38,8 @@ bool is_anywhere(int& plane, int planes, BeyondPlanes beyond) {
 
 }  // namespace
 
+// Ghost planes next to the slab of each rank: `below` before and `above` after it. `beyond` says what lies beyond the
+// mesh: its other end, nothing, or one plane more.
 PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above, BeyondPlanes beyond)
     : below_(below), above_(above), own_planes_(slab.count()) {
   const int planes = slab.planes();
@@ -55,6 +60,8 @@ PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, in
   });
 }
 
+// Planes that ranks work on, which need not be those that they own: places begin … end - 1 of each range, with `above`
+// ghost planes.
 PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, const std::vector<PlaneRange>& worked_on,
                            int above, BeyondPlanes beyond, int begin, int end)
     : below_(-begin), above_(above) {
@@ -101,6 +108,8 @@ void PlanesAround::fetch(Communicator& ranks, const Device& device, const std::b
     device.memory().from_host(at(first, wanted_[k]), far_.data() + k * plane_bytes, plane_bytes);
 }
 
+// The reverse of fetch(): ghost planes go back to their owners. Returns them in the order of the list, one after the
+// other; the caller adds them to the planes that it owns.
 const std::byte* PlanesAround::give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes) {
   near_.resize(owned_.size() * plane_bytes);
   std::vector<Communicator::Outgoing> out;
@@ -119,6 +128,8 @@ const std::byte* PlanesAround::give(Communicator& ranks, const std::byte* around
   return near_.data();
 }
 
+// Fetches in rounds of a few planes, so that no rank needs more than about most_bytes for messages. If one rank owns
+// most of the wanted planes, rounds are halved until its part is small as well.
 PlanesWorkedOn::PlanesWorkedOn(const Communicator& ranks, const SlabPlanes& slab,
                                const std::vector<PlaneRange>& worked_on, int below, int above, BeyondPlanes beyond,
                                std::size_t plane_bytes, std::int64_t most_bytes) {

@@ -1,3 +1,5 @@
+// Ghost planes of fields on GPUs. Planes are gathered into one message per rank (DeviceMessages), sent in one exchange,
+// and written to their places. Planes that a rank wants of itself are copied on the device.
 #include <numeric>
 #include <utility>
 
@@ -55,6 +57,7 @@ void DevicePlanes::exchange(const std::byte* out, const std::vector<std::size_t>
   messages_->exchange(sent, got);
 }
 
+/// All fields in one exchange: (1) copy what others want into messages, (2) exchange, (3) copy what came to its places.
 void DevicePlanes::fetch(const std::vector<Wanted>& fields) {
   std::int64_t leaving = 0, coming = 0;
   for (const Wanted& field : fields) {
@@ -105,6 +108,7 @@ void DevicePlanes::fetch(const std::vector<Wanted>& fields) {
   for (const Arrival& one : arrivals) messages_->unload(one.to, one.message, one.bytes);
 }
 
+/// Returns device memory with the planes of this rank, as received from each rank; valid until the next exchange.
 const std::byte* DevicePlanes::give(const PlanesAround& around, const std::byte* first, std::size_t plane_bytes) {
   const auto &owned = around.arriving(), &wanted = around.wanted();
   const auto bytes = static_cast<std::int64_t>(plane_bytes);
@@ -120,6 +124,7 @@ const std::byte* DevicePlanes::give(const PlanesAround& around, const std::byte*
   return in;
 }
 
+/// All ranks get all pieces, which stand in `all` in the order of ranks. This rank's own piece is there before.
 void DevicePlanes::gather(std::byte* all, const std::vector<std::size_t>& piece_bytes) {
   const std::size_t rank = messages_->own_rank(), own = piece_bytes[rank], start = before(piece_bytes, rank),
                     others = before(piece_bytes, piece_bytes.size()) - own;

@@ -1,4 +1,8 @@
 // A system under gravity as a run sees it: energies, files, remarks and the report card.
+//
+// Particles are with their ranks (distributed), or rank 0 has all. Each function treats both: measurements over own
+// particles are collective, else on_root() does them on rank 0. Values that all ranks need are shared afterwards.
+// Energies and momenta are in the run's units; in an expanding universe time is the scale factor a.
 #include "analysis/radii.hpp"
 #include "comm/agreement.hpp"
 #include "comm/collectives.hpp"
@@ -67,7 +71,7 @@ StartingPower get_starting_power(StateInput& state) {
 
 }  // namespace
 
-/// Whoever saved a state without a run may have had an earlier version, which kept nothing of this.
+/// A state that was saved without a run, or by an earlier version, has none of these blocks.
 void GravitySystem::begin_report(StateInput* state) {
   if (state && config().cosmology && state->has("energy_equation") &&
       state->bytes("energy_equation") == sizeof(LayzerIrvine)) {
@@ -79,6 +83,7 @@ void GravitySystem::begin_report(StateInput* state) {
   note_start(state);
 }
 
+/// The places of the start, if [expect] asks how far particles are from them; from the state for a resumed run.
 void GravitySystem::note_start(StateInput* state) {
   if (!expects("return_distance")) return;
   if (!state || !state->has("starting.id")) {
@@ -101,6 +106,7 @@ void GravitySystem::note_start(StateInput* state) {
   get_own("starting.z", start_.z);
 }
 
+/// Each rank saves its own range.
 void GravitySystem::save_start(StateSource& to) const {
   if (!expects("return_distance")) return;
   const auto put_own = [&]<class T>(const char* name, const std::vector<T>& from) {
@@ -128,6 +134,7 @@ void GravitySystem::save_report(StateSource& to) const {
 
 Particles GravitySystem::particles() const { return fetch(*shown()); }
 
+/// Particles by species and the largest id, over all ranks.
 ParticleCensus GravitySystem::census() const {
   if (!is_distributed()) return census_of(*shown());
   std::vector<ParticleCensus> of_ranks(static_cast<std::size_t>(communicator().size()));
@@ -142,6 +149,7 @@ ParticleCensus GravitySystem::census() const {
   return all;
 }
 
+/// A hash of the particles. Ranks hash their own ranges, which are then combined.
 std::string GravitySystem::state_hash() {
   // On the host they stay in the cache; of a GPU parts of a piece come while others are copied on.
   const std::int64_t piece_particles = std::int64_t{1} << (device().is_cuda() ? 20 : 16);
@@ -160,6 +168,7 @@ std::string GravitySystem::state_hash() {
   return hash.text();
 }
 
+/// A line of the table of energies. All ranks get it.
 EnergyRow GravitySystem::measure() {
   EnergyRow row;
   const bool expands = config().cosmology.has_value();
@@ -177,6 +186,8 @@ EnergyRow GravitySystem::measure() {
   return row;
 }
 
+/// Errors of the forces on a sample, found at the places where the step has evaluated them. Ranks send their part of
+/// the sample's forces to rank 0, which compares.
 ForceErrors GravitySystem::audit(std::int64_t sample) {
   ForceErrors errors;
   const auto places = sample_places(size(), sample);
@@ -203,6 +214,7 @@ ForceErrors GravitySystem::audit(std::int64_t sample) {
   return share_value(communicator(), errors);
 }
 
+/// Three cases: ranks write their own files; or rank 0 writes all particles; or a sample of them.
 void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                    const std::function<void()>& done) {
   const std::int64_t most = config().output.particles_most;
@@ -316,6 +328,7 @@ std::vector<Remark> GravitySystem::remarks() {
   return sentences;
 }
 
+/// What [expect] asks of the particles at the end, by name.
 std::map<std::string, double> GravitySystem::measure_particles() {
   std::map<std::string, double> found;
   const bool radius = expects("half_mass_radius"), distance = expects("return_distance");
@@ -334,6 +347,7 @@ std::map<std::string, double> GravitySystem::measure_particles() {
   return found;
 }
 
+/// The report card. Its order: expectations, momentum, growth of the largest waves, power spectrum, halos.
 std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end,
                                          const std::function<void(const std::string& part)>& begins) {
   std::vector<Check> card;
@@ -369,6 +383,7 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
   return communicator().is_root() ? joined(std::move(card), halos) : card;
 }
 
+/// For run.json: facts about the run that its configuration does not state.
 std::string GravitySystem::describe() const {
   const Box box = this->box();
   nlohmann::ordered_json record = nlohmann::ordered_json::object();

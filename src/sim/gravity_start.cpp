@@ -18,6 +18,7 @@
 
 namespace pergola {
 
+// In open space an expanding universe needs the mean density taken off: its pull is that of a homogeneous sphere.
 ExternalPotential homogeneous_background(const RunConfig& config) {
   ExternalPotential background;
   background.kind = physics::ExternalKind::homogeneous;
@@ -27,6 +28,7 @@ ExternalPotential homogeneous_background(const RunConfig& config) {
 
 namespace {
 
+/// Relative difference of the mean density that a box may have from omega_matter.
 constexpr double same_matter = 5e-3;
 
 /// Files of GADGET's binary formats, and many others, state no units: those in which the masses would fit.
@@ -44,6 +46,8 @@ std::string units_that_fit(const RunConfig& config, double density) {
 
 }  // namespace
 
+// Refuses (1) a start at scale factor 0 or a redshift before it, (2) a periodic file in an open solver, (3) a mean
+// density that is not that of omega_matter.
 void check_universe(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles,
                     double scale_factor, double stated_side) {
   if (!(scale_factor > 0))
@@ -77,6 +81,7 @@ void check_universe(const RunConfig& config, const SolverOptions& gravity, Parti
                             to_text(box.side.x), to_text(background.omega_matter), units_that_fit(config, found)));
 }
 
+// A shared step that is less than the last bit of the time would never advance it.
 void check_shared_step(const RunConfig& config, double start, const char* key, double step) {
   const auto inner = [&](double at) { return std::abs(config.cosmology ? std::log(at) : at); };
   const double largest =
@@ -129,6 +134,7 @@ double radius_about_medians(const Particles& particles) {
 
 }  // namespace
 
+// Compares the half-mass radius about the medians with a cell of the mesh.
 std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& particles) {
   constexpr std::int64_t fewest = 16;  // fewer have no half-mass radius to speak of
   if (!solver_entry(gravity.solver).can.smooths || box_of(gravity).periodic() || particles.count() < fewest) return {};

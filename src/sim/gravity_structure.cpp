@@ -1,4 +1,8 @@
 // What a box of the universe is compared with at its end: linear theory, a given table, halos of Tinker.
+//
+// Units: the system works in the run's lengths; theory and wave numbers are in h/Mpc, converted by in_mpc_h(). The
+// checks are ratios of measured to expected power, with 1 expected, and counts of halos above some masses.
+// Only waves and halos that the resolution can be trusted with are compared (sim/universe_resolution.hpp).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -34,6 +38,7 @@ std::optional<ModelWaves> waves_at_start(const RunConfig& config) {
   return ModelWaves{physics::eisenstein_hu_power(*config.cosmology), false};
 }
 
+/// What an analysis sees: the particles with their box, units and cosmology.
 AnalysisSnapshot snapshot_of(const RunConfig& config, const Box& box, double a, double length_mpc_h,
                              Particles particles) {
   AnalysisSnapshot snapshot;
@@ -60,6 +65,7 @@ PowerSpectrum in_mpc_h(PowerSpectrum spectrum, double length_mpc_h) {
   return spectrum;
 }
 
+/// A ratio that is expected to be 1.
 Check one_within(const char* name, double measured, double tolerance) {
   return {name, measured, 1, tolerance, std::abs(measured - 1) <= tolerance};
 }
@@ -107,6 +113,7 @@ std::optional<Check> growth_check(const StartingPower& start, const PowerSpectru
 
 }  // namespace
 
+// Costs a power spectrum and groups, so that the size has an upper limit too (output.structure_most).
 bool GravitySystem::is_compared() const {
   return config().cosmology && box().periodic() && size() >= least_for_structure &&
          size() <= config().output.structure_most;
@@ -122,6 +129,7 @@ PowerSpectrum GravitySystem::measure_power() {
                           : power_spectrum(*shown(), box(), cells, 0);
 }
 
+// Collective where particles are distributed.
 std::optional<PowerSpectrum> GravitySystem::measure_end_power(
     const std::function<void(const std::string& part)>& begins) {
   if (!is_compared() || !resolution_of(config(), box(), size(), start_time())) return std::nullopt;
@@ -134,6 +142,7 @@ std::optional<PowerSpectrum> GravitySystem::measure_end_power(
   return power;
 }
 
+// Against the power of the start, linear theory and a table of the user; those that do not apply are left out.
 std::vector<Check> GravitySystem::power_checks(const PowerSpectrum& measured,
                                                const std::function<void(const std::string& part)>& begins) {
   const RunConfig& run = config();
@@ -160,6 +169,7 @@ std::vector<Check> GravitySystem::power_checks(const PowerSpectrum& measured,
   return checks;
 }
 
+// Counts of halos against the mass function of theory.
 std::vector<Check> GravitySystem::halo_checks(const std::function<void(const std::string& part)>& begins) {
   const RunConfig& run = config();
   const auto trusted = resolution_of(run, box(), size(), start_time());

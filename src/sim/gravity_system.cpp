@@ -1,4 +1,8 @@
 // GravitySystem: how it is made from a configuration, particles or a saved state; its steps; its state for readers.
+//
+// Times: the run's time is the time, or the scale factor a; the integrator's is the time, or ln a (inner(), outer()).
+// Order: the box is found first, then solver and integrator are made in it, then particles are read, on each rank its
+// own range if the integrator is distributed.
 #include "sim/gravity_system.hpp"
 #include "analysis/energy.hpp"
 #include "analysis/shown_potential.hpp"
@@ -27,6 +31,7 @@
 
 namespace pergola {
 
+/// What the system consists of. It stays in one place in memory when the system is moved.
 struct GravitySystem::Parts {
   Parts(const RunConfig& config_used, std::shared_ptr<Communicator> ranks)
       : config(checked(config_used)),
@@ -72,6 +77,7 @@ struct GravitySystem::Parts {
     return idle;
   }
 
+  /// Refuses particles that do not fit on the device, before they are read; with what measuring energies takes.
   void check_memory() const {
     const std::int64_t n = own_count();
     const auto needed = static_cast<double>(integrator->device_bytes(n));
@@ -116,6 +122,7 @@ struct GravitySystem::Parts {
                   "outside");
   }
 
+  /// Checks everything that depends on particles and configuration together, then begins.
   void start(ParticleSource& particles, double at, double box_side) {
     make(find_box(particles, box_side));
     if (config.cosmology) check_universe(config, gravity, particles, at, box_side);
@@ -142,6 +149,7 @@ struct GravitySystem::Parts {
     check_shared_step(config, at, adaptive ? "time.step_max" : "time.step",
                       adaptive ? config.time.step_max : entry.step_of(config.time));
   }
+  /// Initial conditions may be made on the device itself (DeviceSource).
   void begin(ParticleSource& particles, double at) {
     check_memory();
     if (DeviceSource* const made = particles.device_source(); made && integrator->distributed()) {
@@ -154,6 +162,7 @@ struct GravitySystem::Parts {
     made_on = start_noted(*integrator, particles, inner(at), &profile) ? device.name() : "";
   }
 
+  /// The reverse of save(): the integrator restores itself, the box and times are in blocks of their own.
   void restore(StateInput& state) {
     make(box_is_for_all(gravity) || state.has("box") ? state.get_value<Box>("box") : Box{});
     size = state.get_value<std::int64_t>("count");
@@ -253,6 +262,7 @@ std::int64_t GravitySystem::outside() const { return parts_->integrator->outside
 std::vector<std::string> GravitySystem::choices() const { return parts_->integrator->choices(); }
 std::string GravitySystem::remark() const { return parts_->integrator->remark(); }
 
+// Rank 0 acts while the other ranks answer its reads: of particles, of the state, or of potentials, as `reading` says.
 void GravitySystem::on_root(const std::function<void()>& action, Reading reading) const {
   auto& p = *parts_;
   if (!p.integrator->distributed()) return pergola::on_root(*p.communicator, action);
@@ -299,6 +309,7 @@ StateBlocks GravitySystem::save() {
   return source.blocks();
 }
 
+// At run.end_time the integrator takes its last, shortened step; after that the system is over.
 void GravitySystem::run_until(double time) {
   auto& p = *parts_;
   const double end = p.config.run.end_time;
@@ -346,6 +357,7 @@ std::unique_ptr<ParticleSource> GravitySystem::particles_with_potentials() const
   return parts_->with_solver([&](AnySolver& solver) { return with_potentials(parts_->own_shown(), solver); });
 }
 
+// Starts anew at the present time; counts and the start of the run stay.
 void GravitySystem::set_particles(const Particles& particles) {
   auto& p = *parts_;
   if (p.over)
@@ -388,6 +400,7 @@ SampledPoints GravitySystem::sample_points(std::int64_t most) {
 
 SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.count(*parts_->shown(), sight); }
 
+// Of the integrator's variables; in an expanding universe converted to peculiar velocities and proper lengths.
 Energies GravitySystem::energies() const {
   const auto& p = *parts_;
   const SolverOptions gravity = p.gravity_at(p.time);
@@ -416,6 +429,7 @@ bool GravitySystem::can_audit() const {
 bool GravitySystem::is_distributed() const { return parts_->integrator->distributed(); }
 SolverOptions GravitySystem::gravity_of_step() const { return parts_->gravity_at(step_time()); }
 
+// Forces of the last step where the integrator can give them again, else evaluated anew at the present places.
 GravitySystem::AuditedForces GravitySystem::audited_forces(const std::vector<std::int64_t>& places) const {
   auto& p = *parts_;
   AuditedForces of;

@@ -1,5 +1,9 @@
 // GravitySystem while it runs: remarks about the configuration at the start, and in an expanding universe the equation
 // of energy and the growth of the largest waves.
+//
+// Remarks are sentences for the log: warnings that a configuration is hardly meant so, with the key to change. They
+// stop nothing. The watch adds up energies over the run, and compares the largest waves with linear growth while they
+// are small; both end in lines of the report card.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -22,6 +26,7 @@ namespace pergola {
 
 namespace {
 
+/// Of the energy equation; less is within the tolerance of its check.
 constexpr double negligible_doubt = 2e-3;
 
 /// Where a lattice of particles and the cells of a mesh do not divide one another, the clouds of neighbours are cut
@@ -183,6 +188,7 @@ double GravitySystem::energy_equation_doubt() const {
   return doubt > negligible_doubt ? doubt : 0;
 }
 
+// In the order of the log.
 std::vector<Remark> GravitySystem::remarks_at_start() const {
   const RunConfig& config = this->config();
   std::vector<Remark> sentences;

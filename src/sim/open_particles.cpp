@@ -1,4 +1,7 @@
 // Particles of a configuration: from a model, from a file, or two parts on an orbit.
+//
+// A source reads particles in ranges, so that no rank holds all. `whole`: particles are read at once, because a box
+// must be found from all of them. `shared`: several ranks make a model together. `device`: a model may be made there.
 #include "sim/open_particles.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -42,6 +45,7 @@ class CheckedSnapshot final : public ParticleSource {
   std::int64_t checked_ = 0;
 };
 
+/// Tries in turn: on the device, shared by ranks, at once on the host, or range by range.
 StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole,
                          const Device* device, bool shared) {
   StartingPoint begin;
@@ -61,6 +65,7 @@ StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart
   return begin;
 }
 
+/// One file or one model. The time and the box are those that it states.
 StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole,
                         const Device* device, bool shared) {
   if (part.file.empty()) return open_model(config, part, threads, whole, device, shared);
@@ -124,6 +129,7 @@ StartingPoint open_particles(const RunConfig& config, int threads, bool whole, c
                                         : open_parts(config, threads, whole);
 }
 
+// The entry of the solver knows how to find a box; errors name the configuration's file.
 Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side) {
   const SolverEntry& entry = solver_entry(config.gravity.solver);
   if (!entry.find_box) return box_of(config.gravity);

@@ -1,5 +1,9 @@
 // Waves of a plasma: what is recorded during a run, fits of frequency and growth, and the theory that they are compared
 // with.
+//
+// Within the code, lengths are in cells and times in the plasma's internal unit; units_.….file converts to those of the
+// files. A mode is a number of waves per box along each axis. The window [wave_.from, wave_.until] is in internal time.
+// Theory is that of a grid: roots of the dispersion relation include the shape of particles and the smoothing.
 #include "sim/plasma_diagnostics.hpp"
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
@@ -85,6 +89,7 @@ WaveSeries PlasmaDiagnostics::wave_series() const {
   return window;
 }
 
+// Without a window in the configuration, the one where the wave grows is searched for.
 GrowthWindow PlasmaDiagnostics::growth_window() const {
   const WaveSeries series = wave_series();
   return wave_.from == 0 && wave_.until == 0 ? find_growth(series) : growth_of(series);
@@ -97,6 +102,7 @@ WaveGrowth PlasmaDiagnostics::growth() const {
           found.from * time, found.until * time};
 }
 
+// A quantity of [expect] by its name, in the units of the files; NaN if it is unknown.
 double PlasmaDiagnostics::measure(const std::string& name) const {
   const double rate = 1 / units_.time().file;
   if (name == "frequency") return fit_oscillation(wave_series()).frequency * rate;
@@ -159,6 +165,7 @@ std::vector<SpectrumCurve> PlasmaDiagnostics::theory(int axis, double longest, d
   return curves;
 }
 
+// Spectra over time of all modes along an axis: power[frequency][mode], amplitudes[time][mode].
 AxisSpectrum PlasmaDiagnostics::axis_spectrum(int axis) const {
   AxisSpectrum result;
   result.axis = std::string(1, "xyz"[axis]);
@@ -224,6 +231,7 @@ std::string PlasmaDiagnostics::wave_text() const {
   return text;
 }
 
+// With fewer than 4 records there is no spectrum.
 void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
   if (modes_.times().size() < 4) return;
   SpectrumFile spectrum;
@@ -239,6 +247,8 @@ void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
 
 namespace {}  // namespace
 
+// The complex frequency of one wave: cold beams where species stream (then corrected for temperature), else a Langmuir
+// wave. NaN if there is a magnetic field, or no theory here.
 std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
                                  const std::array<int, 3>& mode) {
   const std::complex<double> none{not_a_number, not_a_number};

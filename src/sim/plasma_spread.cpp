@@ -1,4 +1,5 @@
-// What of a plasma is asked for on rank 0, where each rank has a slab of it, and gives a stretch of the particles.
+// What rank 0 reads of a plasma: each rank has a slab of the field and a range of the particles. Rank 0 asks for a kind
+// of data by number; all ranks prepare theirs (bring_own), and rank 0 then reads it piece by piece.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -35,6 +36,7 @@ void for_numbers(Particles& particles, const Body& body) {
 
 }  // namespace
 
+// Whatever was prepared for rank 0 is dropped at the end, also after an error.
 void PlasmaSystem::on_root(const std::function<void()>& action) {
   if (!ranks_) return action();
   RankRows rows(*ranks_, {size_, ranks_->size()});
@@ -64,6 +66,7 @@ void PlasmaSystem::answer(const RankRows::Request& own, std::byte* to) const {
   answer_state(own_state_.value(), of_state, to);
 }
 
+// On rank 0: makes all ranks prepare the data, unless they have done so before.
 void PlasmaSystem::bring(std::int64_t what, std::int64_t which) const {
   if (!rows_)
     throw Error(ErrorKind::input,
@@ -96,6 +99,7 @@ void PlasmaSystem::bring_own(std::int64_t what, std::int64_t which) const {
   }
 }
 
+// field_strength is no field of its own: it is the length of the electric field.
 std::vector<double> PlasmaSystem::own_field(std::int64_t field) const {
   if (field != field_strength) return particles_->field(static_cast<PlasmaFieldPart>(field));
   std::array<std::vector<double>, 3> electric;
@@ -114,6 +118,7 @@ FieldBlock PlasmaSystem::block(std::int64_t what, std::int64_t piece) const {
   return what == ask_columns ? FieldBlock{first, count, 0, layers} : FieldBlock{0, columns, first, count};
 }
 
+// use(block, values) for a field piece by piece, whole on one process.
 void PlasmaSystem::for_blocks(
     std::int64_t field, std::int64_t what,
     const std::function<void(const FieldBlock& block, std::vector<double> values)>& use) const {
@@ -156,6 +161,7 @@ void PlasmaSystem::record() {
   diagnostics_.record_sums(time() / units_.time().file, sums);
 }
 
+// Rows of the wanted range; ranges of a rank run over its species one after the other.
 void PlasmaSystem::answer_particles(const RankRows::Request& own, std::byte* to) const {
   std::int64_t before = 0;
   for (std::size_t s = 0; s < options_.species.size(); ++s) {

@@ -1,5 +1,8 @@
 // PlasmaSystem: how it is made, its steps, its files and its report. plasma_spread.cpp has what rank 0 reads of all
 // ranks.
+//
+// Time is in the unit of the files; the particle-in-cell code has its own units (units_, per .file). All steps have the
+// same length time.step, except a last, shorter one. Calls are collective; what rank 0 does alone is in on_root().
 #include "sim/plasma_system.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
@@ -31,6 +34,7 @@ namespace {
 constexpr double shortest_batch_seconds = 0.02, longest_batch_seconds = 0.1;
 constexpr std::int64_t most_steps_in_batch = 1 << 16;
 
+/// What the theory of waves needs of each species: squared plasma frequency, thermal speed, drift.
 std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
   std::vector<PlasmaKind> all;
   for (const auto& species : config.species) {
@@ -77,6 +81,7 @@ PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state, std::shar
   size_ = particles_->count();
 }
 
+// Before anything is allocated; names the keys that make the plasma smaller.
 void PlasmaSystem::check_memory() const {
   const PlasmaMemory memory = plasma_memory(config_, device_, ranks_ ? ranks_->size() : 1);
   if (memory.fits) return;
@@ -92,6 +97,7 @@ void PlasmaSystem::check_memory() const {
                           device_short ? memory.device_free_bytes : memory.host_free_bytes));
 }
 
+// Each rank makes its own range of all particles; ids count on from species to species.
 void PlasmaSystem::load() {
   std::vector<PlasmaParticles> particles;
   {
@@ -126,6 +132,7 @@ double PlasmaSystem::time() const {
 
 StepCounts PlasmaSystem::counts() const { return {particles_->steps(), particles_->steps() * size_, 0}; }
 
+// A batch is as long as a fraction of a second, so that clocks and signals are looked at in time. Ranks agree on it.
 void PlasmaSystem::take_steps(std::int64_t most) {
   const auto begin = Clock::now();
   const std::int64_t next = pause_every_ > 0 ? pause_every_ - particles_->steps() % pause_every_ : most;
@@ -139,6 +146,7 @@ void PlasmaSystem::take_steps(std::int64_t most) {
     batch_ = std::min(2 * batch_, most_steps_in_batch);
 }
 
+// Whole steps only, the last one at or just after `limit`.
 bool PlasmaSystem::advance(double limit, const std::function<bool()>& enough) {
   if (over_) return true;
   const auto wanted = static_cast<std::int64_t>(std::ceil(limit / config_.time.step - 1e-9));
@@ -282,6 +290,7 @@ SampleLook PlasmaSystem::sample_look() const {
   return look;
 }
 
+// Along the axis in which the configured wave has the most wavelengths.
 std::vector<StateCurve> PlasmaSystem::curves() const {
   const auto& mode = config_.plasma.wave.mode;
   const auto shorter = [](int a, int b) { return std::abs(a) < std::abs(b); };

@@ -1,5 +1,8 @@
 #include "time/leapfrog.hpp"
 
+// The leapfrog with block steps, for any solver and device, on one process and on ranks. The loops over particles are
+// BlockLoops (time/block_loops.hpp), the formulas are in physics/block_steps.hpp. This file decides what happens when:
+// which tick comes next, what the solver prepares or only updates, and when the long range has its own step.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -297,6 +300,7 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
   long_a_.set_used(solver_->info().long_range);
 }
 
+/// The factors of a step from now_ to `next`: drift and kicks for each level, as space expands meanwhile.
 template <class Real>
 BlockStep BlockLeapfrog<Real>::step_to(std::int64_t next) const {
   BlockStep step;
@@ -317,6 +321,7 @@ EarlyEnd BlockLeapfrog<Real>::early_end(double ahead) const {
   return end;
 }
 
+/// The state and the scratch as the loops see them. Valid until particles change ranks.
 template <class Real>
 BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
   BlockArrays<Real> arrays;
@@ -341,6 +346,8 @@ void BlockLeapfrog<Real>::take_others() {
   loops_->set_census(census), take_census(census);
 }
 
+/// Returns particles that work on other ranks to their owners. `failed`: a step was interrupted, so that nothing that
+/// the solver prepared is used again.
 template <class Real>
 void BlockLeapfrog<Real>::come_home(bool failed) {
   const bool away = work_places_.away();
@@ -349,6 +356,8 @@ void BlockLeapfrog<Real>::come_home(bool failed) {
   if (away) take_others();
 }
 
+/// First forces on all particles, from them the first levels. Velocities stay at the start; the first opening kicks
+/// belong to the first step.
 template <class Real>
 void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   total_ = particles.count();
@@ -378,12 +387,14 @@ void BlockLeapfrog<Real>::look(double time) {
       expansion_.shown_time(time), ranks_.get());
 }
 
+/// Populations of the levels over all ranks; all ranks then choose the same next tick.
 template <class Real>
 void BlockLeapfrog<Real>::take_census(const BlockCensus& own) {
   census_ = own_census_ = own;
   if (ranks_) ranks_->all_reduce(census_.population, block_levels, Reduction::sum);
 }
 
+/// The particles as sources at a time; `id` orders them as on one rank.
 template <class Real>
 Sources<Real> BlockLeapfrog<Real>::sources_at(double time) {
   Sources<Real> sources = state_.sources();
@@ -463,6 +474,7 @@ void BlockLeapfrog<Real>::step(std::int64_t next, double limit) {
   state_.counts.particle_steps += active.all;
 }
 
+/// Steps up to `limit`, as long as `enough` lets it. Particles are with their owners when it returns.
 template <class Real>
 bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
   bool reached = true;
@@ -489,6 +501,7 @@ double BlockLeapfrog<Real>::measured_at(double due) const {
   return time_of(physics::next_tick(now_, lowest_level()));
 }
 
+/// The last step of a run: all particles end at `end` together, also in the middle of their steps.
 template <class Real>
 void BlockLeapfrog<Real>::finish(double end) {
   advance(end, nullptr);
@@ -516,6 +529,7 @@ void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places
   add_probed(device_, all, places, forces);
 }
 
+/// Forces at some places from what the solver prepared for the last step, if it can answer again; else null.
 template <class Real>
 std::unique_ptr<ShownParticles> BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places,
                                                                   ForceResult& forces) {
@@ -543,6 +557,7 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
   solver_.save(to);
 }
 
+/// The census and scratch are not in a checkpoint; they follow from the levels.
 template <class Real>
 void BlockLeapfrog<Real>::restore(StateInput& from) {
   if (!from.has("long_level")) long_a_.set_used(false);  // a run from before it had a step goes on as it began
@@ -562,6 +577,7 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   take_others();
 }
 
+/// An estimate for n particles on this device, including what moving work between ranks may take.
 template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
   Arena arena;

@@ -1,3 +1,6 @@
+// The loops of block steps on the CPU. Threads take chunks of particles; each chunk notes its own changes of the
+// census, and these are added after the loop. So the census, the list of active particles and the reported fault (the
+// lowest place) are the same for any number of threads. Formulas are the functions of time/block_loops.hpp.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -18,6 +21,7 @@ struct Change {
   std::int32_t population[block_levels] = {};
 };
 
+/// Needs no memory of its own beyond the census; scratch of a loop is local to it.
 template <class Real>
 class BlockLoopsCpu final : public BlockLoops<Real> {
  public:
@@ -36,6 +40,8 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
     });
   }
 
+  /// Opening kicks of the steps that begin at step.now, then a drift of all. Whether all positions are finite is found
+  /// in the vectorised loop; only a chunk that has a bad one is searched for it.
   void begin_step(const BlockArrays<Real>& s, const BlockStep& step) override {
     const auto& p = s.particle;
     const int starting = physics::lowest_level_at(step.now);
@@ -64,6 +70,7 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
     });
   }
 
+  /// Two passes: the number of active particles per chunk, then their places. The list is in rising order.
   void list_active(const BlockArrays<Real>& s, int lowest) override {
     const std::int64_t n = s.particle.count;
     std::vector<std::int64_t> begin_of(static_cast<std::size_t>((n + list_chunk - 1) / list_chunk) + 1);
@@ -81,6 +88,7 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
     });
   }
 
+  /// Entry t of the list has its new acceleration at t; with `all` there is no list, and t is the place.
   void end_step(const BlockArrays<Real>& s, const BlockStep& step, std::int64_t count, bool all) override {
     change_census(count, [&](std::int64_t t, Change& change) {
       const std::int64_t i = all ? t : s.active[t];

@@ -1,3 +1,6 @@
+// The loops of block steps on a GPU, one thread per particle. Nothing waits for the device except census(), which the
+// integrator calls once per step. Populations change by atomic additions of whole numbers, and the lowest fault wins by
+// atomicMin: both have the same result in any order. The formulas are those of the CPU (time/block_loops.hpp).
 #include <thrust/iterator/counting_iterator.h>
 
 #include <cub/device/device_select.cuh>
@@ -20,10 +23,12 @@ struct Lengths {
   }
 };
 
+/// The lowest place wins: a fault carries its place in the higher bits (fault_at).
 __device__ void note(BlockCensus* census, std::int64_t place, StepFault fault) {
   atomicMin(reinterpret_cast<long long*>(&census->fault), static_cast<long long>(fault_at(place, fault)));
 }
 
+/// Opening kick of the particles whose step begins, and the drift of all.
 template <class Real>
 struct OpenAndDrift {
   BlockArrays<Real> s;
@@ -49,6 +54,7 @@ struct KickByLongRange {
   __device__ void operator()(std::int64_t i) const { kick_by_long_range(s, kick, i); }
 };
 
+/// Ends or closes the steps of all particles early, for the last step of a run.
 template <class Real>
 struct EndEarly {
   BlockArrays<Real> s;
@@ -99,6 +105,7 @@ __global__ void __launch_bounds__(close_threads)
                 static_cast<unsigned long long>(static_cast<long long>(moved[k])));
 }
 
+/// The census lives on the device; the host only sees it by census().
 template <class Real>
 class BlockLoopsCuda final : public BlockLoops<Real> {
  public:
@@ -123,6 +130,7 @@ class BlockLoopsCuda final : public BlockLoops<Real> {
     device_.make_current();
     cuda::launch("long range", s.particle.count, device_.stream(), KickByLongRange<Real>{s, static_cast<Real>(kick)});
   }
+  /// cub keeps the order: the list is in rising order, as on the CPU. The first call asks how much scratch it needs.
   void list_active(const BlockArrays<Real>& s, int lowest) override {
     device_.make_current();
     const thrust::counting_iterator<std::int64_t> places(0);
@@ -150,6 +158,7 @@ class BlockLoopsCuda final : public BlockLoops<Real> {
     cuda::launch("close early", s.particle.count, device_.stream(), EndEarly<Real>{s, end, {}, true, census_.data()});
   }
 
+  /// At most 2048 blocks: each adds its changes of the populations once.
  private:
   template <bool first>
   void close(const BlockArrays<Real>& s, const BlockStep& step, std::int64_t count, bool all) {

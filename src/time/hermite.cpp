@@ -1,3 +1,6 @@
+// The state of a Hermite run, shared by the CPU and CUDA integrators: particles with acceleration, jerk, tick of their
+// last step and level. Positions and velocities of a particle are those of its own tick; sources_at() hands the solver
+// what it needs to predict them. A level l means steps of step_max / 2^l; ticks are step_max / 2^deepest_level.
 #include "time/hermite.hpp"
 #include "comm/collectives.hpp"
 #include "domain/share_source.hpp"
@@ -33,6 +36,7 @@ template <class Real>
 HermiteState<Real>::HermiteState(const Device& on, double step_max)
     : ParticleStore<Real>(on), tick_length(std::ldexp(step_max, -deepest_level)) {}
 
+/// Fields of the particles that this rank owns, at tick 0.
 template <class Real>
 void HermiteState<Real>::start(ParticleSource& particles, double time, Communicator* ranks) {
   take_share(particles, ranks, [this](ParticleSource& own) { this->take(own); });
@@ -42,6 +46,8 @@ void HermiteState<Real>::start(ParticleSource& particles, double time, Communica
   counts = {};
 }
 
+/// First accelerations and jerks, and from them the first levels. The first step may use the potential and G times the
+/// total mass, which ranks add in turn, so that the sum has the bits of one rank.
 template <class Real>
 void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
                                           const Buffer<Real>& potential, const TimeOptions& options,
@@ -93,6 +99,7 @@ Sources<Real> HermiteState<Real>::sources() const {
   return s;
 }
 
+/// The same sources, with what it takes to predict them to a tick and beyond.
 template <class Real>
 Sources<Real> HermiteState<Real>::sources_at(std::int64_t to_tick, double to_offset) const {
   Sources<Real> s = sources();
@@ -105,6 +112,7 @@ Sources<Real> HermiteState<Real>::sources_at(std::int64_t to_tick, double to_off
   return s;
 }
 
+/// An output view: each particle is predicted to the time `at` by its own polynomial.
 template <class Real>
 std::unique_ptr<ShownParticles> HermiteState<Real>::show_at(double at) const {
   return this->show(ShowHermite<Real>{a.x.data(), a.y.data(), a.z.data(), j.x.data(), j.y.data(), j.z.data(),
@@ -138,6 +146,7 @@ void HermiteState<Real>::restore(StateInput& from, Communicator* ranks) {
   counts = from.get_value<StepCounts>("counts");
 }
 
+/// The last state of one particle, for an error message.
 template <class Real>
 ParticleState HermiteState<Real>::particle_at(std::int64_t i) const {
   ParticleState state;

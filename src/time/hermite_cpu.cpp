@@ -1,3 +1,7 @@
+// Hermite with block steps on the CPU: predict all particles to the next tick, sum forces on those whose step ends
+// there, correct them, choose their next levels. Makino & Aarseth 1992; formulas in physics/hermite.hpp.
+// With particles distributed over ranks, each rank corrects its own; a minimum and a sum over ranks per step agree on
+// the next tick and on the census of levels.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,6 +123,7 @@ void HermiteCpu<Real>::start(ParticleSource& particles, double time) {
   reschedule_all();
 }
 
+/// Memory that follows from the number of particles; the schedule itself is filled by reschedule_all().
 template <class Real>
 void HermiteCpu<Real>::allocate_scratch() {
   const std::int64_t n = count();
@@ -128,12 +133,14 @@ void HermiteCpu<Real>::allocate_scratch() {
   starts_.resize(static_cast<std::size_t>(kept_starts(n)));
 }
 
+/// Packs the sources. predict: to tick `now` plus `offset`; else they are taken where they are.
 template <class Real>
 void HermiteCpu<Real>::prepare(std::int64_t now, double offset, bool predict) {
   Profile::Scope scope(profile_, "predict");
   evaluation_.prepare([&] { solver_->prepare(predict ? state_.sources_at(now, offset) : state_.sources()); });
 }
 
+/// Forces into new_a_ and new_j_, entry t for the t-th listed particle; without a list for all.
 template <class Real>
 void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, double time, Real* potential) {
   Profile::Scope scope(profile_, "force");
@@ -150,6 +157,7 @@ void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, doubl
   }
 }
 
+/// Block steps until the next one would end beyond `limit`.
 template <class Real>
 bool HermiteCpu<Real>::advance(double limit, const std::function<bool()>& enough) {
   while (total_ > 0) {
@@ -186,6 +194,7 @@ void HermiteCpu<Real>::collect_active(std::int64_t now) {
   }
 }
 
+/// The earliest end of a step in one chunk, after its particles have changed ticks or levels.
 template <class Real>
 void HermiteCpu<Real>::reschedule(std::int64_t chunk) {
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
@@ -205,6 +214,7 @@ void HermiteCpu<Real>::reschedule_all() {
   ranks_->all_reduce(census_, levels, Reduction::sum);
 }
 
+/// Called before a step with -1 and after it with 1: the difference is what the step has changed.
 template <class Real>
 void HermiteCpu<Real>::count_levels_of_active(std::int64_t sign) {
   for (std::int64_t t = 0; ranks_ && t < active_count_; ++t) news_[state_.level.data()[active_.data()[t]]] += sign;
@@ -256,6 +266,8 @@ void HermiteCpu<Real>::step(const Block& block) {
   }
 }
 
+/// Corrects active particle t. `first`: this is the first iteration, which keeps the start of the step for the others;
+/// `last`: the next level is chosen.
 template <class Real>
 Fault HermiteCpu<Real>::correct(std::int64_t t, const Block& block, bool first, bool last) {
   const std::int64_t i = active_.data()[t];
@@ -276,6 +288,7 @@ Fault HermiteCpu<Real>::correct(std::int64_t t, const Block& block, bool first, 
   return Fault::none;
 }
 
+/// One more step of all particles that are not at `end` yet; no step follows it.
 template <class Real>
 void HermiteCpu<Real>::finish(double end) {
   advance(end, nullptr);

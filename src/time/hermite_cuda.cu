@@ -1,3 +1,7 @@
+// Hermite on a GPU. Two ways to take a step. On one GPU, kernels of many steps are recorded once and replayed: the host
+// writes the schedule, launches the batch, and reads the schedule back. On several ranks, the host computes the next
+// tick from the census of all, and calls the distributed direct sum between the two kernels of the step.
+// The kernels are in time/hermite_kernels.cuh.
 #include <algorithm>
 #include <cmath>
 
@@ -98,6 +102,7 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   Graph batch_;
 };
 
+/// Scratch for the particles here, and the census. A recorded batch has old addresses in it, so that it is dropped.
 template <Precision P>
 void HermiteCuda<P>::allocate_scratch() {
   const std::int64_t n = state_.count();
@@ -126,6 +131,7 @@ void HermiteCuda<P>::allocate_scratch() {
   device_schedule_ = Buffer<Schedule>(device_, 1);
 }
 
+/// Addresses for the kernels.
 template <Precision P>
 StepArrays<typename HermiteCuda<P>::Real> HermiteCuda<P>::arrays() {
   StepArrays<Real> s{};
@@ -166,6 +172,7 @@ Correction<P> HermiteCuda<P>::correction() {
   return c;
 }
 
+/// Forces by the solver, with coincident particles named by their ids.
 template <Precision P>
 void HermiteCuda<P>::evaluate(std::int64_t n, const std::int64_t* index, unsigned want, const Forces<Real>& into,
                               double time) {
@@ -213,6 +220,7 @@ std::int64_t HermiteCuda<P>::tick_at(double time) const {
   return tick;
 }
 
+/// Finds the next tick and the active particles, and predicts all into the packed sources. A chunk per block.
 template <Precision P>
 void HermiteCuda<P>::launch_begin() {
   begin_step<P, Real><<<static_cast<unsigned>(chunk_count_.size()), predict_threads, 0, handle(device_.stream())>>>(
@@ -220,6 +228,7 @@ void HermiteCuda<P>::launch_begin() {
   check(cudaGetLastError(), "begin step");
 }
 
+/// Corrects the active particles and chooses their levels.
 template <Precision P>
 void HermiteCuda<P>::launch_end(const Correction<P>& c) {
   end_step<P, Real><<<correct_blocks_, correct_threads, 0, handle(device_.stream())>>>(
@@ -322,6 +331,7 @@ void HermiteCuda<P>::read_schedule() {
   schedule_.steps = schedule_.particle_steps = 0;
 }
 
+/// Throws the error of the batch's first fault, with the particle as it was before the failed step.
 template <Precision P>
 void HermiteCuda<P>::report_fault() {
   const std::int64_t place = schedule_.fault / 4;
@@ -339,6 +349,7 @@ void HermiteCuda<P>::report_fault() {
   state_.fail(place, fault, end);
 }
 
+/// A batch may pass beyond a request of `enough` by some steps, but never beyond `limit`.
 template <Precision P>
 bool HermiteCuda<P>::advance(double limit, const std::function<bool()>& enough) {
   if (total_ == 0) return true;
@@ -350,6 +361,7 @@ bool HermiteCuda<P>::advance(double limit, const std::function<bool()>& enough) 
   return true;
 }
 
+/// The last step, off the grid of ticks: the host lists the particles that are not at `end` yet.
 template <Precision P>
 void HermiteCuda<P>::finish(double end) {
   advance(end, nullptr);

@@ -1,5 +1,11 @@
 #pragma once
 // CUDA only: the kernels of a Hermite step, and what they share.
+//
+// A step is begin_step, the force kernels of the direct sum, end_step; with corrector iterations the last two repeat.
+// begin_step: (1) the next tick from the census, (2) predicts all particles, (3) lists the active ones in rising order.
+// end_step: (1) collects forces, (2) corrects, (3) next levels, (4) changes of the census. Makino & Aarseth 1992.
+// The schedule lives on the device, so that recorded steps follow each other without the host. A step that may not be
+// taken (limit or fault) lists no particles, and its kernels return at once.
 #include <cstdint>
 
 #include "gravity/direct_solver.cuh"
@@ -40,8 +46,8 @@ struct StepArrays {
   std::int64_t chunk;  // particles per chunk, a multiple of predict_threads
 };
 
-/// The end of the next step: all particles of one level are at the same tick, so the deepest level that is populated
-/// decides. Called by one whole warp.
+/// The end of the next step. All particles of one level are at the same tick, so the deepest populated level decides.
+/// Called by one whole warp.
 __device__ inline std::int64_t next_tick(const Schedule& s, int lane) {
   static_assert(deepest_level < 64);
   const unsigned low = __ballot_sync(0xffffffffu, s.population[lane] != 0);

@@ -1,3 +1,7 @@
+// The state of both leapfrogs, and the leapfrog with one step for all particles, on any device and on ranks.
+// Units are those of the run; where space expands, velocities of the state are momenta and times are ln a (Expansion).
+// The step is fixed, or adaptive: the smallest that a particle wants. A fixed step counts from the start, k × step, so
+// that rounding does not add up.
 #include "time/leapfrog.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
@@ -26,6 +30,7 @@
 
 namespace pergola {
 
+/// Fields of the particles that this rank owns. In an expanding universe velocities are scaled to momenta.
 template <class Real>
 void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Expansion& expansion,
                                 Communicator* ranks) {
@@ -52,6 +57,7 @@ LeapfrogArrays<Real> LeapfrogState<Real>::arrays() {
   return arrays;
 }
 
+/// Places and velocities as they are; a solver that moves particles between ranks also gets ids.
 template <class Real>
 Sources<Real> LeapfrogState<Real>::sources() const {
   const auto &place = this->x, &speed = this->v;
@@ -80,6 +86,7 @@ void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
   counts = from.get_value<StepCounts>("counts");
 }
 
+/// The last state of one particle, for an error message.
 template <class Real>
 ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) const {
   ParticleState state;
@@ -262,6 +269,7 @@ class Leapfrog final : public Integrator {
   Clock::time_point batch_begin_ = Clock::now();
 };
 
+/// Jerks are needed only to choose a step where softening is zero.
 template <class Real>
 Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
     : options_(time),
@@ -286,6 +294,7 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
   state_.choose_jerk(chosen && *std::min_element(epsilon.begin(), epsilon.end()) <= 0);
 }
 
+/// Wraps particles into the box, orders them, finds the first forces and, from these, the first step.
 template <class Real>
 void Leapfrog<Real>::start(ParticleSource& particles, double time) {
   total_ = particles.count();
@@ -318,6 +327,7 @@ void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) const
       expansion_.shown_time(time), ranks_.get());
 }
 
+/// Memory for the order, if the solver works better with one; without it `unsorted_` stays false.
 template <class Real>
 void Leapfrog<Real>::begin_order() {
   unsorted_ = false;
@@ -415,6 +425,7 @@ void Leapfrog<Real>::choose_fixed_step() {
                              to_text(step_), softened ? "softening" : "jerks", to_text(wish_.eta));
 }
 
+/// The time at the end of the next step.
 template <class Real>
 double Leapfrog<Real>::next_time() const {
   if (options_.adaptive) return time_ + wanted_step_;
@@ -465,6 +476,7 @@ void Leapfrog<Real>::settle() {
   clock_.collect();
 }
 
+/// Steps up to `limit`. On one GPU fixed steps are queued, and looked at after a batch.
 template <class Real>
 bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
   const double reach = options_.adaptive ? limit : limit + same_time * step_;
@@ -484,12 +496,14 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
   return reached;
 }
 
+/// Outputs that are due at `due` are made at a step's end: here, or at the next one.
 template <class Real>
 double Leapfrog<Real>::measured_at(double due) const {
   const double rounding = options_.adaptive ? 0 : same_time * options_.step;
   return time_ >= due - rounding ? time_ : next_time();
 }
 
+/// A last, shorter step to `end`, then the closing kick, so that places and velocities are of one time.
 template <class Real>
 void Leapfrog<Real>::finish(double end) {
   advance(end, nullptr);
@@ -514,6 +528,7 @@ std::optional<BorrowedParticles> Leapfrog<Real>::lend() {
   return state_.lend(time_);
 }
 
+/// The reader may have changed the particles: they are wrapped and checked, and forces and step are found anew.
 template <class Real>
 void Leapfrog<Real>::take_back() {
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box

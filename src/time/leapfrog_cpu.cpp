@@ -1,3 +1,5 @@
+// The loops of the leapfrog with one step on the CPU. Threads take chunks of a fixed size; the first place of a fault
+// and the smallest step are found per chunk and compared in order, so they are the same for any number of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,11 +15,13 @@ namespace {
 
 constexpr std::int64_t chunk = 1024;
 
+/// passes_ counts passes since the last look, so that a fault can be given its step.
 template <class Real>
 class LeapfrogLoopsCpu final : public LeapfrogLoops<Real> {
  public:
   explicit LeapfrogLoopsCpu(const Device& device) : threads_(device.threads()) {}
 
+  /// Closing kick, opening kick and drift of each axis in one vectorised loop; each kick is rounded by itself.
   void kick_drift(const LeapfrogArrays<Real>& s, const KickDrift& pass) override {
     const auto first = static_cast<Real>(pass.first_kick), second = static_cast<Real>(pass.second_kick),
                dt = static_cast<Real>(pass.drift);
@@ -82,6 +86,7 @@ class LeapfrogLoopsCpu final : public LeapfrogLoops<Real> {
     return finite;
   }
 
+  /// Most chunks have no particle beyond the box: they are only looked through.
   static void wrap_axis(std::int64_t size, Real* x, double corner, double side) {
     const auto low = static_cast<Real>(corner), length = static_cast<Real>(side), high = low + length;
     int beyond = 0;
@@ -90,6 +95,7 @@ class LeapfrogLoopsCpu final : public LeapfrogLoops<Real> {
     for (std::int64_t i = 0; i < size; ++i) x[i] = wrap(x[i], low, length);
   }
 
+  /// The first place in a chunk with a number that is not finite; -1: none.
   static std::int64_t first_in(const LeapfrogArrays<Real>& s, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       for (const Real value : {s.x[i], s.y[i], s.z[i], s.vx[i], s.vy[i], s.vz[i], s.ax[i], s.ay[i], s.az[i]})

@@ -1,4 +1,6 @@
-
+// The loops of the leapfrog with one step on a GPU, one thread per particle. Passes are queued without waiting; only
+// take_not_finite(), minimum_step() and first_not_finite() wait for the device. Minima are found by atomicMin on whole
+// numbers, so they have no order; the formulas are those of the CPU (physics/leapfrog.hpp).
 #include "device/buffer.hpp"
 #include "device/launch.cuh"
 #include "physics/leapfrog.hpp"
@@ -11,6 +13,7 @@ namespace {
 constexpr unsigned long long none = ~0ull;
 constexpr int pass_shift = 40;  // places below, passes above
 
+/// One particle: both kicks and the drift. The first fault is kept as pass and place in one number, by atomicMin.
 template <class Real>
 struct KickAndDrift {
   LeapfrogArrays<Real> s;
@@ -50,6 +53,7 @@ struct WantedStep {
   }
 };
 
+/// A sum is not finite if a term is not; a sum that overflows counts as a fault too.
 template <class Real>
 struct MarkNotFinite {
   LeapfrogArrays<Real> s;
@@ -60,6 +64,7 @@ struct MarkNotFinite {
   }
 };
 
+/// Passes are queued and not waited for; take_not_finite() and the minima wait.
 template <class Real>
 class LeapfrogLoopsCuda final : public LeapfrogLoops<Real> {
  public:
@@ -97,6 +102,7 @@ class LeapfrogLoopsCuda final : public LeapfrogLoops<Real> {
   }
 
  private:
+  /// Runs `body`, which lowers least_, from `start`. Waits for the device.
   template <class Body>
   unsigned long long minimum(const char* name, std::int64_t count, const Body& body, unsigned long long start) {
     device_.make_current();

@@ -1,3 +1,6 @@
+// The entry of the leapfrog: its keys, what it needs of a solver, and which options conflict. The key "steps" decides
+// between one step for all particles (leapfrog.cpp) and block steps (block_leapfrog.cpp). A step that is chosen needs a
+// length to choose it by: the softening, the cell of a mesh, or else jerks.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@ namespace {
 
 bool has_blocks(const TimeOptions& time) { return time.steps == "block"; }
 
+/// 0 stands for "auto".
 Key<TimeOptions> step_key() {
   return {"step", "leapfrog: the fixed step; auto: chosen from the softening and the accelerations at the start",
           [](TimeOptions& time, const KeyValue& value) -> std::optional<KeyProblem> {
@@ -47,6 +51,7 @@ bool unsoftened(const SolverOptions& gravity) {
   return !solver_entry(gravity.solver).can.smooths && *std::min_element(epsilon.begin(), epsilon.end()) <= 0;
 }
 
+/// Forces on a part for block steps; jerks for a step that is chosen without softening.
 IntegratorNeeds leapfrog_needs(const TimeOptions& time, const SolverOptions& gravity) {
   if (has_blocks(time)) return {.subset = true, .because = "time.steps"};
   if ((time.adaptive || time.step == 0) && unsoftened(gravity))

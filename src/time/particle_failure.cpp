@@ -1,3 +1,5 @@
+// Errors that name a particle by its id, with its last state. With ranks, the one with the lowest number that has found
+// a fault decides; it broadcasts the state, and all ranks throw the same error.
 #include "time/particle_failure.hpp"
 
 #include <fmt/core.h>
@@ -30,6 +32,7 @@ void fail_where(const ParticleFault& fault, const char* (*reason)(std::int64_t k
     if (fault.place >= 0) throw ParticleFailure(reason(fault.kind), fault.time, state());
     return;
   }
+  // Rank and kind of the fault in one number: the minimum is that of the lowest rank.
   const std::int64_t none = 4 * std::int64_t{ranks->size()};
   std::int64_t found = fault.place >= 0 ? 4 * std::int64_t{ranks->rank()} + fault.kind : none;
   ranks->all_reduce(&found, 1, Reduction::minimum);

@@ -1,3 +1,5 @@
+// The list of integrators, the keys that they share, and which combinations with a solver are refused. Nothing here
+// compares names of integrators: entries say what they need (jerks, forces on a part) and what they can do.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,6 +40,7 @@ void check_options(const IntegratorEntry& entry, TimeOptions time) {
   }
 }
 
+/// Added potentials and forces have no jerk, whatever the solver gives.
 bool gives_jerk(const SolverOptions& gravity) {
   return solver_entry(gravity.solver).can.jerk && gravity.external.empty() && gravity.user_forces.empty();
 }
@@ -95,6 +98,8 @@ Key<TimeOptions> step_max_key() {
           [](const TimeOptions& time) -> KeyValue { return time.step_max; }};
 }
 
+// In this order: expanding space, jerks, forces on a part, then what the entry itself checks. `needs.because` names the
+// key that causes the need, if it is not the integrator itself.
 std::optional<Conflict> integrator_conflict(const TimeOptions& time, const SolverOptions& gravity) {
   const IntegratorEntry& entry = integrator_entry(time.integrator);
   const SolverInfo& can = solver_entry(gravity.solver).can;
@@ -135,6 +140,7 @@ bool has_key(const IntegratorEntry& entry, std::string_view name) {
 
 }  // namespace
 
+// The first entry that the solver and the given keys allow.
 std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding) {
   for (const auto& entry : integrator_entries()) {
     const IntegratorNeeds needs = entry.needs_with(time, gravity);

@@ -1,3 +1,6 @@
+// One force evaluation over ranks that all hold all particles: each answers its share of the targets, then all gather
+// all answers. A rank that throws still takes part in the gathering, with its error in the header of its piece; then
+// all ranks throw the same error. So no rank waits for one that has failed.
 #include "time/shared_evaluation.hpp"
 
 #include <cstring>
@@ -16,6 +19,7 @@ struct PieceHeader {
   std::int64_t first = -1, second = -1;  // the coincident particles that this rank found
 };
 
+/// The error of this rank as numbers; the message itself follows by broadcast.
 PieceHeader header_of(const Failure& failure) {
   PieceHeader header;
   if (!failure.exception) return header;
@@ -42,6 +46,7 @@ PieceHeader header_of(const Failure& failure) {
 
 }  // namespace
 
+/// Targets are cut into shares of equal numbers. If the solver is distributed, it shares the work itself.
 template <class Real>
 void SharedEvaluation<Real>::evaluate(Solver<Real>& solver, const std::int64_t* index, std::int64_t n, unsigned want,
                                       const Forces<Real>& forces) {
@@ -74,6 +79,7 @@ void SharedEvaluation<Real>::evaluate(Solver<Real>& solver, const std::int64_t* 
   gather(n, fields);
 }
 
+/// One message per rank: header, then each field. Other ranks' pieces are copied to the device.
 template <class Real>
 void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fields) {
   const int rank = communicator_->rank(), size = communicator_->size();

@@ -1,3 +1,4 @@
+// Output views of the integrators on a GPU: an instance per number type of the state and of the view.
 #include "particles/show_cuda.cuh"
 #include "time/show_rules.hpp"
 

@@ -1,3 +1,7 @@
+// Packs cells for other ranks and unpacks those received, on a GPU. A piece is either the children of one cell (records
+// and rows) or the particles of one leaf. Chunks of 16 bytes are copied, a warp per piece, so that neighbouring lanes
+// touch neighbouring memory. A buffer of one rank has particles first, then cells, then softening numbers.
+// Received children are linked to their parents only after all pieces are unpacked (Attach).
 #include "tree/cell_messages_cuda.cuh"
 
 #include "device/launch.cuh"
@@ -44,6 +48,7 @@ __global__ void __launch_bounds__(message_warps * 32)
   }
 }
 
+/// The reverse: a received cell notes its rank and its number there (origin), and has no children here yet.
 template <class T>
 __global__ void __launch_bounds__(message_warps * 32)
     unpack_kernel(const __grid_constant__ CellMessages<T> tree, const CellPiece* pieces, std::int64_t count,
@@ -95,6 +100,7 @@ unsigned blocks_for(std::int64_t pieces) { return static_cast<unsigned>((pieces 
 
 }  // namespace
 
+/// Places of all pieces in one buffer; pieces are ordered by rank, and each rank's part begins at a multiple of 256.
 template <class T>
 CellBuffers CellMessages<T>::lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const {
   constexpr std::int64_t alignment = 256;

@@ -1,5 +1,8 @@
 #pragma once
 // CUDA only: children of cells and particles of leaves as they go from the rank that has them to one that asks.
+//
+// Order of calls on both sides: lay_out() gives each piece its place in the buffer of its rank; pack() fills the
+// buffers; after the exchange, unpack() appends cells and particles and links them to their parents.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

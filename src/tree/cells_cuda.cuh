@@ -1,5 +1,8 @@
 #pragma once
 // CUDA only: how cells lie in device memory, and what the lanes of a warp do together.
+//
+// A cell has a record (48 bytes, for the opening test), a row (centre, scale and multipoles, for sums) and a link (to
+// its particles and children). Loads are of sixteen bytes. Sums over lanes have a fixed order.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -23,6 +26,7 @@ struct alignas(16) CellRecord {
 };
 static_assert(sizeof(CellRecord) == 48);
 
+/// Four numbers of a particle, loaded at once. The walk also uses it for a force (x, y, z) and a potential (mass).
 template <class T>
 struct alignas(4 * sizeof(T) < 16 ? 16 : 4 * sizeof(T)) PlacedMass {
   T x, y, z, mass;

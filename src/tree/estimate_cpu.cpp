@@ -1,4 +1,7 @@
 // The acceleration of cells, roughly, once per instruction set.
+// The relative opening test needs the size of the acceleration before the walk. It is estimated from monopoles: cells
+// below the angle `estimate_angle` act as points, others are opened. Units: masses of the total 1, lengths of the
+// cube's side 1. In a periodic box only the short range is summed; the caller gives the rest (of the mesh).
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -41,6 +44,7 @@ HWY_INLINE D split_polynomial_by_halves(const double (&coefficient)[n], D z) {
 constexpr int most_opened = 1024;
 
 /// Sums over cells that are neighbours in memory, one per lane.
+/// Breadth first: cells to be opened wait in a queue that is a local array, so that nothing is allocated.
 template <class Space>
 struct Estimate {
   const Space& space;
@@ -104,6 +108,7 @@ struct Estimate {
   }
 };
 
+/// Sums the root, then what the queue holds. `rest`: an acceleration that is added to that of the cells.
 template <class Space>
 double estimate_in(const Space& space, const CellShape* shape, const CellLink* link, std::uint32_t target,
                    const Vec3<double>& rest) {

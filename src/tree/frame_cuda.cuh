@@ -1,5 +1,8 @@
 #pragma once
 // CUDA only: the cube that holds all particles, and their total mass, both in a fixed order of sums.
+//
+// Two launches: bounds_kernel makes one row of nine values per block, frame_kernel reduces the rows in one block and
+// writes the frame to device memory. Nothing waits for the host. A value that is not finite reaches `finite`.
 #include "base/exact_sum.hpp"
 #include "tree/octree_cuda.cuh"
 
@@ -35,6 +38,7 @@ inline __device__ void reduce_block(double (&value)[bound_values], double* out) 
     if (thread == 0) out[v] = value[v];
 }
 
+/// Values: 0 to 2 lowest coordinates, 3 to 5 highest, 6 total mass, 7 least and 8 largest mass of a particle.
 inline __device__ void start_bounds(double (&value)[bound_values]) {
   for (int a = 0; a < 3; ++a) value[a] = INFINITY, value[3 + a] = -INFINITY;
   value[6] = 0, value[7] = INFINITY, value[8] = -INFINITY;
@@ -81,6 +85,7 @@ class MassSum {
   ExactSum::Part sum_{0, {0, 0, 0}};
 };
 
+/// A grid-stride loop over the particles; `partial` has bound_values numbers per block.
 template <class Real>
 __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Limb* limbs) {
   __shared__ MassSum::Limb block_limbs[ExactSum::limbs];

@@ -1,5 +1,9 @@
 #pragma once
 // Fields of particles, from the order of memory to the order of the tree.
+//
+// A field is written in the order of the tree and read at scattered places, so that reads are prefetched. Positions
+// come out in units of the cube's side from its corner, masses as parts of the total, softening as the square of a
+// length.
 #include <cstdint>
 
 #include "device/parallel.hpp"
@@ -49,6 +53,7 @@ struct PointGatherer {
   /// Points lie anywhere in memory: each is prefetched this number of points before it is used.
   static constexpr std::int64_t prefetched = 16;
 
+  /// to[k] = of(order[k]) for all k; `from` is the array to prefetch, null: none.
   template <class V, class Of>
   void each(const V* from, const Of& of, double* to) const {
     parallel_chunks(threads, points.count, chunk, [&](std::int64_t begin, std::int64_t end) {

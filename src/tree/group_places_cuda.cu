@@ -1,4 +1,8 @@
 // Places of groups of particles, where the mesh of TreePM is asked for forces.
+//
+// A group is a cell with few enough particles below a larger one (is_group). The mesh answers at the group's centre;
+// the answer is the long-range part of the acceleration that the opening test compares with. Groups come in any order,
+// as each answer goes back to its own cell.
 #include "tree/group_places_cuda.cuh"
 
 #include "device/launch.cuh"

@@ -1,5 +1,6 @@
 #pragma once
 // CUDA only: the places of the groups whose accelerations are estimated (tree/estimate.hpp).
+// Order of calls: find_groups_cuda(); the mesh fills in the accelerations; set_rest_cuda() for each axis.
 #include <cstdint>
 
 #include "device/arena.hpp"

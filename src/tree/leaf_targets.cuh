@@ -2,6 +2,9 @@
 // CUDA only: how the lanes of a warp serve the particles of a leaf, and what becomes of their sums.
 #include <cstdint>
 
+//
+// The pair kernels of open space and of the short range derive from LeafTargets: it loads the targets, and finish()
+// joins the parts of the lanes, adds the field of far cells, and writes the answers in the units of the caller.
 #include "physics/pair.hpp"
 #include "tree/walk_cuda.cuh"
 
@@ -84,6 +87,7 @@ class LeafTargets {
   }
   __device__ bool is_target(int p) const { return apart ? lanes(p).is_target : own(p) < link_.count; }
 
+  /// Adds the sums of one tile, in the walk's number type, to the doubles of the leaf.
   __device__ void add(const physics::PairSum<T> (&sum)[per_lane]) {
 #pragma unroll
     for (int p = 0; p < per_lane; ++p) add(p, {sum[p].ax, sum[p].ay, sum[p].az, sum[p].pot});
@@ -118,6 +122,7 @@ class LeafTargets {
     const std::uint32_t first = served_first(count);
     return first > 0 ? first : count < 32 ? count : 32;
   }
+  /// Answers go to the target's slot among those wanted; particles that are not wanted have no_slot.
   __device__ void write(int p) const {
     const WalkOutput& out = job_.out;
     const std::uint32_t place = link_.first + own(p);

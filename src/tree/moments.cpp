@@ -1,4 +1,6 @@
 // Centres, radii and multipoles of cells, once per instruction set.
+// From the leaves up, a cell's centre of mass, its radius, then its multipoles about the centre, in units of the cell's
+// scale. A leaf has its particles in the SIMD lanes, a parent its children. Lanes are summed last, in a fixed order.
 #include <type_traits>
 #include <utility>
 
@@ -23,6 +25,7 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 #include "device/simd_pack.inl"
 #include "physics/expansion.inl"
 
+/// The order of this sum depends on the number of lanes, thus on the instruction set.
 template <class T>
 T sum_of_lanes(Pack<T> value) {
   return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));
@@ -95,6 +98,7 @@ void multipoles_of_parent(const UpwardPass<T>& pass, std::uint32_t cell) {
   for (int term = 0; term < terms; ++term) to[term] = sum_of_lanes(sum[term]);
 }
 
+/// The cells begin … end - 1 of one level; their children are finished.
 template <int order, class T>
 void upward_order(const UpwardPass<T>& pass, std::uint32_t begin, std::uint32_t end) {
   for (std::uint32_t cell = begin; cell < end; ++cell) {

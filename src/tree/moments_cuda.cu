@@ -1,6 +1,10 @@
 // The upward pass on a GPU: a warp per leaf, then lanes per parent, level by level; and the estimate of accelerations.
 #include "tree/moments_cuda.cuh"
 
+//
+// Sums of a leaf go over lanes in a fixed order, so that a tree has the same bits from run to run. Centres are in
+// double precision; moments are in the walk's number type T, about the centre and in units of the cell's scale. A row
+// is centre, scale and moments, as the walk reads them; a record is what the opening test reads.
 #include <cfloat>
 #include <type_traits>
 
@@ -46,6 +50,7 @@ __device__ Vec3<double> find_point(const UpwardPassCuda<T>& pass, const Points<R
   return unit_position(from, pass.frame, i);
 }
 
+/// Does nothing where leaf_kernel reads the particles itself.
 template <class T, class Real>
 void fetch_points(const UpwardPassCuda<T>& pass, const Points<Real>& points, Stream stream) {
   if constexpr (is_fetched<T, Real>) {
@@ -257,6 +262,7 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   }
 }
 
+/// Cells of one warp's stack in shared memory.
 constexpr int estimate_stack = 1024;
 /// Cells that a warp looks at: few, and one in a small system, so that these fill the device.
 constexpr std::uint32_t cells_per_warp = 8, few_cells = 16384;
@@ -346,6 +352,8 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, const 
   return sqrtf(ax * ax + ay * ay + az * az);
 }
 
+/// Estimates for groups: cells with at most estimate_capacity particles below a larger one. A warp has `per_warp` cells
+/// and works on its groups one after the other. Cells above a group get the smallest estimate below them.
 template <class Space, class Rest>
 __global__ void __launch_bounds__(warps_per_block * 32)
     estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
@@ -392,6 +400,7 @@ __global__ void __launch_bounds__(256) spread_estimate_kernel(const CellLink* li
   acceleration[cell] = acceleration[at];
 }
 
+/// Bytes of 0x7f make a float that is larger than any estimate: the smallest one replaces it.
 template <class Space, class Rest>
 void launch_estimate(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
                      const RootsView& roots, std::uint32_t cells, const Space& space, const Rest& rest,

@@ -2,6 +2,11 @@
 // particles.
 #include "tree/octree_cpu.hpp"
 
+//
+// Steps of build(): (1) the cube and the total mass, (2) keys of the particles and their order by key, and by id for
+// equal keys, (3) particles copied into that order, in units of the cube's side and of the total mass, (4) cells, level
+// by level from the root, (5) the upward pass, level by level from the leaves, (6) estimates of accelerations.
+// The children of a cell are neighbours, and a level's cells are neighbours. The result does not depend on threads.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -20,6 +25,7 @@
 
 namespace pergola::tree {
 
+// The root has all particles and is its own parent.
 void build_cells_cpu(int threads, std::int64_t count, const std::uint64_t* upper, const std::uint64_t* lower,
                      Cells& cells) {
   cells.link.assign(1, {0, static_cast<std::uint32_t>(count), 0, 0});
@@ -28,6 +34,7 @@ void build_cells_cpu(int threads, std::int64_t count, const std::uint64_t* upper
   grow_cells_cpu(threads, {0}, upper, lower, cells);
 }
 
+// Level by level: threads split the cells of a level, a prefix sum numbers the children, threads write these.
 void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uint64_t* upper,
                     const std::uint64_t* lower, Cells& cells) {
   constexpr std::int64_t grow_chunk = 256;
@@ -78,6 +85,7 @@ constexpr std::int64_t particle_chunk = 8192, upward_chunk = 64, mass_chunk = 1 
 /// So that a tree that grows a little needs no new memory: this part more.
 constexpr std::int64_t tree_spare_part = 8;
 
+/// Of one chunk of particles, in the units of the caller.
 struct Bounds {
   double low[3], high[3];
   double mass = 0, least_mass, most_mass;
@@ -98,6 +106,7 @@ double total_mass(int threads, const Points<Real>& points, const Bounds& all) {
 
 }  // namespace
 
+// Who builds a tree and who estimates its memory call the same functions: an Arena reserves or only counts.
 template <class T>
 template <class Self>
 void OctreeCpu<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
@@ -129,6 +138,7 @@ void OctreeCpu<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_t
   arena.room(tree.acceleration_, cells, cells / tree_spare_part);
 }
 
+/// An estimate before the number of cells is known.
 template <class T>
 std::int64_t OctreeCpu<T>::device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const {
   const std::int64_t cells = first_guess_of_cells(n);
@@ -141,6 +151,7 @@ std::int64_t OctreeCpu<T>::device_bytes(std::int64_t n, int order, const TreeSof
   return count.bytes();
 }
 
+/// Chunks have a fixed size, so that bounds and sums are the same for any number of threads.
 template <class T>
 template <class Real>
 Frame OctreeCpu<T>::frame_of(const Points<Real>& points) const {
@@ -193,6 +204,7 @@ Frame frame_within(const double (&low)[3], const double (&high)[3], double mass,
   return frame;
 }
 
+/// Sorts by the upper key only; order_points() finds whether the lower one is needed.
 template <class T>
 template <class Real>
 void OctreeCpu<T>::sort_by_place(const Points<Real>& points, const SofteningDigit& digit) {
@@ -208,6 +220,7 @@ void OctreeCpu<T>::sort_by_place(const Points<Real>& points, const SofteningDigi
   sort_by_key_cpu(device_, n, sort_);
 }
 
+/// With deep cells: sort by the lower key, then, as the sort is stable, by the upper one. All ranks decide alike.
 template <class T>
 template <class Real>
 void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks) {
@@ -264,6 +277,7 @@ void OctreeCpu<T>::order_by_id(const std::uint64_t* id) {
   });
 }
 
+/// Copies the particles in the order of the tree, in its units.
 template <class T>
 template <class Real>
 void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softening) {
@@ -301,6 +315,7 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
         [&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
 }
 
+/// For the short range in a periodic box: `rest` has the accelerations of the mesh, times `unit` in units of the tree.
 template <class T>
 template <class Real>
 void OctreeCpu<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit) {
@@ -351,6 +366,7 @@ void OctreeCpu<T>::upward_levels(const UpwardPass<T>& pass, std::size_t first_le
   }
 }
 
+/// of_group(cell) estimates the acceleration of a group: the largest cell with at most estimate_capacity particles.
 template <class T>
 template <class OfGroup>
 void OctreeCpu<T>::set_accelerations(const OfGroup& of_group) {
@@ -376,6 +392,7 @@ void OctreeCpu<T>::set_accelerations(const OfGroup& of_group) {
   }
 }
 
+/// Addresses for the walk; valid until the next build() or refresh().
 template <class T>
 TreeView<T> OctreeCpu<T>::view() const {
   TreeView<T> v;
@@ -396,6 +413,8 @@ TreeView<T> OctreeCpu<T>::view() const {
   return v;
 }
 
+/// Moves the particles within their old cells and repeats the upward pass. Returns false if the tree must be built
+/// anew: the leaves have grown too much, a leaf has left the box too far, or a number is not finite.
 template <class T>
 template <class Real>
 bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening) {
@@ -449,6 +468,7 @@ void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
   });
 }
 
+/// The cells go into a checkpoint: a tree that was refreshed could not be found from the particles alone.
 template <class T>
 void OctreeCpu<T>::save(StateBlocks& blocks) const {
   const std::uint32_t* const values = sort_.values.data();
@@ -486,6 +506,7 @@ bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int or
   return true;
 }
 
+/// Suspends the tree, so that another may be built for an output; take_up() resumes it. Moments are found again.
 template <class T>
 void OctreeCpu<T>::put_aside() {
   aside_ = {count_, expansion_order_,        has_accelerations_,        periodic_,         spread_,

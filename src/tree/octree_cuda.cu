@@ -1,4 +1,10 @@
 // The octree on a GPU: bounds, keys, sort, and cells level by level, split by all threads at once.
+//
+// Steps of build(): (1) bounds and total mass, reduced on the device, (2) keys and a stable sort, (3) cells level by
+// level, (4) the upward pass from the leaves (tree/moments_cuda.cuh). Keys are sorted as deep as needed: first by the
+// coarse digits, then by all digits of the upper keys, then by both keys, until no cell of too many particles is left.
+// The host waits once per round of levels, to read how many cells there are. Numbers of cells within a level depend on
+// the order of atomics; the particles of a cell do not.
 #include "tree/octree_cuda.cuh"
 
 #include <algorithm>
@@ -18,6 +24,7 @@ namespace {
 /// Up to this many keys are sorted by merging: radix sort has a launch for each of the keys' digits.
 constexpr std::int64_t merged_most = 32768;
 
+/// For the merge sort: compares without the digits that the depth leaves out.
 struct LessInSortedBits {
   int unsorted_bits;
   __device__ bool operator()(std::uint64_t a, std::uint64_t b) const { return a >> unsorted_bits < b >> unsorted_bits; }
@@ -105,6 +112,7 @@ void set_frame(const Buffer<double>& bounds, Buffer<unsigned long long>& limbs, 
 
 }  // namespace
 
+/// Memory that sorting and the upward pass use one after the other: keys and places, then boxes of cells.
 template <class T>
 std::byte* OctreeCuda<T>::arena(std::int64_t bytes) {
   Arena(device_).room(arena_, bytes);
@@ -154,6 +162,7 @@ std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order, const TreeSo
   return count.bytes();
 }
 
+/// Rows of bounds, one per block, and the exact sum of masses in limbs; both stay on the device.
 template <class T>
 template <class Real>
 void OctreeCuda<T>::find_bounds(const Points<Real>& points) {
@@ -176,6 +185,7 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart, double 
   set_frame(partial_, mass_limbs_, points.box, apart, mass, device_report_, device_.stream());
 }
 
+/// The masses of one rank as limbs, which ranks add exactly. False if a number is not finite.
 template <class T>
 template <class Real>
 bool OctreeCuda<T>::sum_masses(const Points<Real>& points, std::int64_t (&limbs)[ExactSum::limbs]) {
@@ -224,6 +234,8 @@ void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
     device_.memory().copy(place_.data(), places, static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
 }
 
+/// Keys of the wanted depth, and places in their order. `both`: sort by id, then by lower keys, then by upper keys; as
+/// each sort is stable, the result is ordered by upper key, lower key and id.
 template <class T>
 template <class Real>
 void OctreeCuda<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth) {
@@ -320,6 +332,7 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
   throw Error(ErrorKind::numerics, "tree: more levels than keys have digits");
 }
 
+/// With a Forest, the particles have many roots (root blocks) instead of one; `share` is the part of a rank.
 template <class T>
 template <class Real>
 void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest,
@@ -359,6 +372,7 @@ void OctreeCuda<T>::estimate_accelerations() {
   estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), acceleration_.data(), device_.stream());
 }
 
+/// Mean accelerations of the groups of cells by the long range, one axis, for estimate_accelerations().
 template <class T>
 template <class Real>
 void OctreeCuda<T>::find_rest(const Real* acceleration, double unit, float* rest) {
@@ -375,6 +389,7 @@ void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, cons
                 RestOfAcceleration{{rest[0], rest[1], rest[2]}}, acceleration_.data(), device_.stream());
 }
 
+/// The upward pass. `moved`: after a refresh in a periodic box, particles follow the image near their leaf.
 template <class T>
 template <class Real>
 void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved) {
@@ -405,6 +420,7 @@ void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& soft
     parents_cuda(pass, order, level_begin_[level], level_begin_[level + 1], device_.stream());
 }
 
+/// Addresses for the walk; valid until the next build or refresh.
 template <class T>
 CudaTree<T> OctreeCuda<T>::view() const {
   CudaTree<T> v;

@@ -25,6 +25,7 @@ std::vector<T> on_host(const Device& device, const T* values, std::int64_t count
   return host;
 }
 
+/// More than the digits of both keys can make.
 inline constexpr int most_levels = 64;
 
 /// The depth of the sort: 16 levels of the upper keys, which nearly always suffice, or all 21, or both keys.

@@ -1,5 +1,9 @@
 #pragma once
 // CUDA only: when a cell may act through its expansion, in open space.
+//
+// The same criteria as Walker::test of tree/walk.inl, in floats: distances come from doubles and are compared as
+// floats. Units are those of the tree. A source acts as a cell (expansion to expansion) or as points (expansion to
+// particles).
 #include "physics/expansion.hpp"
 #include "physics/pair.hpp"
 #include "tree/cells_cuda.cuh"

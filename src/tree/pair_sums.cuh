@@ -1,5 +1,8 @@
 #pragma once
 // CUDA only: the sums over the pairs of a leaf's particles, by a warp or a team of warps, in open space.
+//
+// Rounding: the sum of one tile is in the walk's number type T; tiles are added to doubles in their order. Positions
+// are measured from the centre of the target leaf: sources are shifted by the distance of the leaves' centres.
 #include "device/launch.cuh"
 #include "physics/pair.hpp"
 #include "physics/separation.hpp"
@@ -51,6 +54,7 @@ class PairSums : LeafTargets<T, per_lane, Kind> {
   static_assert(!Kind::culls);
 
  public:
+  /// `k`: the place of the target leaf among the targets; `warp` and `lane` of this thread within the team.
   __device__ PairSums(const SumJob<T, Space>& job, TeamMemory<T, team>& memory, std::uint32_t k, int warp, int lane)
       : Base(job, k, lane), team_(memory), memory_(memory.warp[warp]), warp_(warp) {}
 
@@ -164,12 +168,14 @@ class PairSums : LeafTargets<T, per_lane, Kind> {
       for (int p = 0; p < per_lane; ++p) add(p, found[w][p][lane_]);
     }
   }
+  /// Puts particle i of the tree into shared memory, shifted into the coordinates of the target leaf.
   __device__ void take_source(int to, std::uint32_t i, const Vec3<T>& away) {
     const PlacedMass<T> from = tree_.particle[i];
     memory_.source[to] = {from.x + away.x, from.y + away.y, from.z + away.z, from.mass};
     if constexpr (by_particle) memory_.softening[to] = tree_.softening[i];
   }
 
+  /// A lane takes each parts-th source. self: the tile has the targets themselves, which are left out.
   template <bool self>
   __device__ void sum_tile(int size, physics::PairSum<T> (&sum)[per_lane]) {
 #pragma unroll 4

@@ -1,4 +1,8 @@
 // The octree on a GPU after the particles have moved a little; checkpoints of it.
+//
+// A refresh keeps cells and the order of particles. It repeats the upward pass with the new positions, and measures how
+// much the leaves have spread: a whole number, so that its sum is the same in any order and on any number of ranks.
+// A tree is built anew if that sum has grown too much, or if a leaf or a root has left its place too far.
 #include <algorithm>
 #include <utility>
 
@@ -89,6 +93,7 @@ void OctreeCuda<T>::measure_spread(int which, const Vec3<double>& period) {
   cuda::check(cudaGetLastError(), "tree spread");
 }
 
+/// Collective if the tree is distributed: all ranks return the same answer, from the sums of all.
 template <class T>
 template <class Real>
 bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order,
@@ -134,6 +139,7 @@ void OctreeCuda<T>::know_spread() {
   knows_spread_ = true;
 }
 
+/// What refresh() builds on: frame, order, cells, the spread at the build, and the accelerations for the opening test.
 template <class T>
 void OctreeCuda<T>::save(StateBlocks& blocks) {
   device_.make_current();
@@ -160,6 +166,7 @@ void OctreeCuda<T>::restore_share(const SavedTree& part, const ForestShare& shar
   take(part, true);
 }
 
+/// Puts a saved tree onto the device. Moments are missing until the next refresh().
 template <class T>
 void OctreeCuda<T>::take(const SavedTree& saved, bool periodic) {
   device_.make_current();
@@ -196,6 +203,7 @@ void OctreeCuda<T>::take(const SavedTree& saved, bool periodic) {
   }
 }
 
+/// Suspends the tree while another is built in its place: what refresh() needs moves aside; scratch stays.
 template <class T>
 void OctreeCuda<T>::put_aside() {
   device_.make_current();

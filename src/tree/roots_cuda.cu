@@ -1,3 +1,6 @@
+// Roots of a tree on a GPU. In a periodic box with a short-range law a tree may have many roots (root blocks): the
+// cells of one level, in the order of their keys. A root then meets only the roots around it, within the cut-off
+// radius. A place is the number of a cell of that level; a root is the number of a place that holds particles.
 #include <cub/device/device_scan.cuh>
 #include <vector>
 
@@ -35,6 +38,7 @@ void OctreeCuda<T>::start_roots() {
                  }
                  begin[place] = low;
                });
+  // Places with particles count 1; the prefix sum below numbers them.
   cuda::launch("tree roots", places + 1, device_.stream(),
                [=, begin = root_begin_.data(), at = root_at_.data()] __device__(std::int64_t place) {
                  at[place] = place < places && begin[place + 1] > begin[place];
@@ -69,6 +73,7 @@ void OctreeCuda<T>::start_roots() {
                });
 }
 
+/// Addresses for the walk and for estimates; empty if the tree has one root.
 template <class T>
 RootsView OctreeCuda<T>::roots() const {
   if (forest_.level == 0) return {};

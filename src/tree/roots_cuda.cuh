@@ -1,5 +1,6 @@
 #pragma once
 // CUDA only: the roots of a forest (tree/forest.hpp) on the device.
+// A root meets the roots around it only: those within the cut-off radius, along each axis by a table (RootsAlong).
 #include <cstdint>
 
 #include "tree/forest.hpp"
@@ -8,6 +9,7 @@ namespace pergola::tree {
 
 inline constexpr std::uint32_t no_root = 0xffffffffu;
 
+/// Which cells of the forest's level are roots; arrays lie on the device.
 struct RootsView {
   int level = 0;                         // 0: one root, and all else is null
   const std::uint32_t* place = nullptr;  // of each root among all cells of its level

@@ -1,3 +1,7 @@
+// The search of a distributed walk for cells of other ranks that it will open. It walks pairs (target cell, source
+// cell) breadth first, a generation per launch, with the opening test of the walk itself. A pair either ends, or
+// becomes pairs with children of the target or of the source. A source whose children are on another rank is noted as
+// missing, and its pair waits: the search goes on from there when the cell has been received.
 #include "tree/search_cuda.cuh"
 
 #include "device/launch.cuh"
@@ -28,6 +32,7 @@ __device__ Outcome open_source(const SearchView<T>& view, std::uint32_t source, 
   return outcome;
 }
 
+/// Pairs with those children of the target that this rank serves.
 template <class T>
 __device__ Outcome served_children(const SearchView<T>& view, const CellRecord& target) {
   Outcome outcome;
@@ -110,6 +115,7 @@ __global__ void __launch_bounds__(search_threads)
 
 }  // namespace
 
+/// Launches all generations without waiting; one whose pairs find no room does nothing, and the caller repeats it.
 template <class T>
 void search_walk(const SearchView<T>& view, const Opening& opening, const PairGenerations& found, int generations,
                  Stream stream) {

@@ -8,6 +8,7 @@
 
 namespace pergola::tree {
 
+/// Cells by their numbers on this rank.
 struct CellPair {
   std::uint32_t target, source;
 };

@@ -2,6 +2,7 @@
 // Centres, radii and softening of cells, one step of the upward pass: of leaves from their particles, of parents from
 // their children. The CPU's and the GPU's passes use the same formulas; multipoles are in tree/moments.cpp.
 // Always: every particle of a cell is within r of its centre, the centre of mass; ρ^order bounds the mean of |d|^order.
+// Units: lengths of the cube's side, masses of the total mass, softening as the square of a length.
 #include <cmath>
 #include <cstdint>
 #include <type_traits>

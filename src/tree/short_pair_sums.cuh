@@ -1,5 +1,9 @@
 #pragma once
 // CUDA only: the sums over the pairs of a leaf's particles within a cut-off radius, by a warp or a team of warps.
+//
+// In a periodic box with a cut-off radius most particles of near leaves are out of reach. Testing them is cheaper than
+// summing over them, so sources are culled first, against the box around the leaf's particles. A single warp fetches
+// what it tests next while it tests (memcpy_async); in a team other warps hide the latency.
 #include <cuda_pipeline.h>
 
 #include <type_traits>
@@ -108,6 +112,7 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
         {beside(at.x, low_.x, high_.x), beside(at.y, low_.y, high_.y), beside(at.z, low_.z, high_.z)}, T(0));
   }
 
+  /// Appends a source to those that wait to be summed over, at place `to`.
   __device__ void keep(int to, const PlacedMass<T>& source, std::uint32_t i) {
     memory_.source[to] = source;
     if constexpr (by_particle) memory_.softening[to] = tree_.softening[i];
@@ -142,6 +147,7 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
     batch.leaf[to] = {shift, l.first + count - end};
   }
 
+  /// Tests all particles of the batches, and sums as soon as a tile is full.
   __device__ void look_through(int batches) {
     constexpr std::uint32_t size = looks * 32;
     if constexpr (team == 1) {
@@ -255,6 +261,7 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
     }
   }
 
+  /// One full tile by a single warp; the sources that are left move to the front.
   __device__ void add_tile() {
     __syncwarp();
     physics::PairSum<T> sum[2] = {};
@@ -329,6 +336,7 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
       }
     }
   }
+  /// `square` is shared by the law and the cut-off. Beyond the cut-off the pair adds nothing.
   template <bool self>
   __device__ __forceinline__ void add_source(int j, int p, physics::PairSum<T>& sum) const {
     const PlacedMass<T> from = memory_.source[j];

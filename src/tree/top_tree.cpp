@@ -1,3 +1,7 @@
+// The top of a distributed tree, known to all ranks: cells that are large compared with the share of a rank are split,
+// down to leaves that one rank each owns. Ranks hold ranges of sorted keys; per level they reduce (1) the lowest and
+// highest key in each cell, hence the digit that splits it, (2) the counts and weights of its children.
+// All decisions follow from reduced whole numbers, so all ranks have the same top. Weight is counted work.
 #include "tree/top_tree.hpp"
 
 #include <algorithm>
@@ -84,6 +88,7 @@ class Splitter {
  private:
   static constexpr std::size_t digits = KeyRanges::digits;
 
+  /// One level: all wide cells at once, with two reductions over the ranks.
   void split() {
     std::vector<KeyRanges::Range> ranges;
     for (const Wide& wide : wide_) ranges.push_back(wide.range);
@@ -191,6 +196,7 @@ TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64
   return find_top_tree(ranks, KeysOnHost(keys, count, weight_before), total);
 }
 
+/// The same from a saved tree, whose cells are read and not found from keys; the weight is the number of particles.
 TopTree cut_top_tree(SavedPieces& saved, int ranks, std::vector<std::uint32_t>& from) {
   const NumberedCell root = saved.root();
   const Width width(root.link.count, root.link.count, ranks);

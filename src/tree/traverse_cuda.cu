@@ -1,4 +1,9 @@
 // The lists of a walk on a GPU: a warp per target tests up to 32 sources at a time.
+//
+// Level by level from the root: a target tests the candidates that its parent has passed on, and what it opens of them.
+// Candidates end in its lists: far (expansion to expansion), points (expansion to particles), near (pairs), or pass
+// (its children decide). Lists are segments of segment_size entries; the first ones have a fixed place, further ones
+// come from a pool. If the pool is too small, the kernel counts what it would need, and the caller launches it again.
 #include "tree/traverse_cuda.cuh"
 
 #include "device/launch.cuh"
@@ -34,6 +39,7 @@ class ListWriter {
                         std::uint32_t* most, int lane)
       : staged_(staged), place_(place), room_(room), pool_(pool), most_(most), lane_(lane) {}
 
+  /// Lanes that `take` add their cell, in the order of lanes. A full segment is written out.
   __device__ void append(bool take, std::uint32_t cell) {
     const unsigned takers = __ballot_sync(all_lanes, take);
     if (takers == 0) return;
@@ -57,6 +63,7 @@ class ListWriter {
     return !failed_;
   }
 
+  /// Writes a segment to its place, or to a new segment of the pool, linked to the one before.
  private:
   __device__ void flush() {
     std::uint32_t* to = place_ + done_;
@@ -131,6 +138,8 @@ class Traversal {
   }
 
  private:
+  /// Candidates come from three sources: cells opened before (stack), the roots around (of a root), or the parent's
+  /// list.
   __device__ void look_at_all() {
     const std::uint32_t above = job_.parent[cell_];
     const bool root = above == cell_;
@@ -191,6 +200,7 @@ class Traversal {
     push(opened, s.child, depth);
   }
 
+  /// Puts the children of opened cells on the stack, each lane's in order.
   __device__ void push(std::uint32_t mine, std::uint32_t child, std::uint32_t& depth) {
     if (!__any_sync(all_lanes, mine > 0)) return;
     const std::uint32_t until = lanes_scan(mine, lane_);
@@ -233,6 +243,7 @@ class Traversal {
   float acceleration_ = 0, allowed_ = 0;
 };
 
+/// A warp per target; traverse_warps targets per block.
 template <int order, class Space>
 __global__ void __launch_bounds__(traverse_warps * 32, traverse_blocks)
     traverse_kernel(const __grid_constant__ TraverseJob<Space> job) {
@@ -260,6 +271,7 @@ __device__ int class_of_work(const CellLink& link, const TargetLists& head) {
   return found < LeafOrder::classes - 1 ? found : LeafOrder::classes - 2;
 }
 
+/// Counts leaves by the class of their work: first in shared memory, then one addition per class and block.
 __global__ void count_leaves_kernel(WalkTargets targets, const CellLink* link, const TargetLists* head, LeafOrder to) {
   __shared__ std::uint32_t found[LeafOrder::classes];
   static_assert(order_threads >= LeafOrder::classes);
@@ -273,6 +285,7 @@ __global__ void count_leaves_kernel(WalkTargets targets, const CellLink* link, c
     atomicAdd(&to.counts[threadIdx.x], found[threadIdx.x]);
 }
 
+/// Writes the leaves, the heaviest class first, so that the last blocks to finish have little work.
 __global__ void place_leaves_kernel(WalkTargets targets, const CellLink* link, const TargetLists* head, LeafOrder to) {
   __shared__ std::uint32_t size[LeafOrder::classes], found[LeafOrder::classes], begin[LeafOrder::classes];
   const unsigned t = threadIdx.x;
@@ -295,6 +308,7 @@ __global__ void place_leaves_kernel(WalkTargets targets, const CellLink* link, c
 
 }  // namespace
 
+// Rough work of each target, for the distribution over ranks.
 void count_work(const WalkTargets& targets, const CellLink* link, const TargetLists* head, std::uint32_t* work,
                 Stream stream) {
   // A list has its head, and expansions take some terms of each cell: rough, for it decides who does the work only.
@@ -307,6 +321,7 @@ void count_work(const WalkTargets& targets, const CellLink* link, const TargetLi
   });
 }
 
+// The order within a class depends on atomics; sums of a leaf do not depend on it.
 void order_leaves(const WalkTargets& targets, const CellLink* link, const TargetLists* head, const LeafOrder& to,
                   Stream stream) {
   const auto on = cuda::handle(stream);

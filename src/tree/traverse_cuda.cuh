@@ -1,5 +1,8 @@
 #pragma once
 // CUDA only: the first step of the walk (tree/walk_cuda.cuh): for each target, the lists of cells that act on it.
+//
+// Candidates go down the tree level by level: a target passes on what its children decide about (PassLists), and notes
+// the others in its own lists. Cells whose children are on another rank are noted as missing.
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +19,7 @@ struct ServedCells {
   const std::uint32_t* slot = nullptr;  // WalkOutput::slot
 };
 
+/// One launch; arrays lie on the device. Lists of a level go from `from` to `to`.
 template <class Space>
 struct TraverseJob {
   Space space;  // OpenSpace or CutOffBox

@@ -1,5 +1,10 @@
 // The walk on the CPU. No include guard: part of tree/walk_instance.inl, inside the namespace of an instruction set.
 
+// Dehnen 2002, J. Comput. Phys. 179, 27: a walk over pairs of cells; here each target cell goes down once, with a list
+// of candidate sources. Sources are tested a pack at a time; verdicts are bits. Units are those of the tree: lengths of
+// the cube's side, masses of the total. Expansions are in units of the scale of their cell.
+// Steps for a target: (1) sort the candidates into lists, (2) add far cells to its local expansion, (3) shift that to
+// the children and visit them with what was passed on, or, for a leaf, evaluate it and add points and pairs.
 using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
     physics::term_of;
 
@@ -12,6 +17,7 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 #include "tree/walk_lists.inl"
 #include "tree/walk_pairs.inl"
 
+/// One walk, or one task of it. The walk's bits do not depend on how it is divided into tasks.
 template <class T, int order, class Space>
 class Walker {
   using P = Pack<T>;
@@ -31,6 +37,7 @@ class Walker {
         search_(search),
         pairs_(tree, space, active, sink.work != nullptr) {}
 
+  /// From the root down to cells of at most `grain` particles, which become tasks.
   std::vector<WalkTask<T>> begin(std::uint32_t grain) {
     const Expansion none = {};
     grain_ = grain, divides_ = true;
@@ -39,6 +46,7 @@ class Walker {
     descend(0, 0, 1, none);
     return std::move(tasks_);
   }
+  /// One task: a cell with its candidates and the local expansion of its parents.
   void run(const WalkTask<T>& task) {
     Expansion local;
     for (int t = 0; t < terms; ++t) local[t] = task.local[static_cast<std::size_t>(t)];
@@ -49,12 +57,14 @@ class Walker {
  private:
   bool asks(std::uint32_t cell) const { return !active_.cell || active_.cell[cell]; }
 
+  /// Children without active particles are left out. A search stops where no candidate is left.
   void descend(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& local) {
     if (!asks(cell) || (search_.missing && begin == end)) return;
     if (!divides_ || tree_.link[cell].count > grain_) return visit(cell, begin, end, local);
     tasks_.push_back({cell, {pass_.begin() + begin, pass_.begin() + end}, {local, local + terms}});
   }
 
+  /// pass_ is a stack of lists: a cell's list is cut off when its children are done.
   void visit(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& incoming) {
     const CellLink& link = tree_.link[cell];
     queue_.take(pass_.begin() + begin, end - begin);
@@ -131,6 +141,7 @@ class Walker {
     for (std::uint32_t c = s.child; c < s.child + s.children; ++c)
       if (!search_.missing || search_.foreign[c]) to.add(c);
   }
+  /// A cell of another rank is needed: an error, or, in a search, an entry of its list.
   void miss(std::uint32_t target, std::uint32_t source) const {
     if (!search_.missing) fail_elsewhere(source);
     search_.missing->push_back({target, source});
@@ -142,6 +153,8 @@ class Walker {
     unsigned beyond;              // none of it acts
     unsigned self;                // it is the target
   };
+  /// The opening test for a pack of sources. d: from target to source; u: 1 / √(d² + ε²). The criteria are in
+  /// physics/expansion.inl.
   HWY_INLINE Verdicts test(std::uint32_t target, const std::uint32_t* cells) const {
     const CellShape& t = tree_.shape[target];
     const ShapeGather source(tree_.shape, cells);
@@ -277,6 +290,7 @@ class Walker {
     return {d.x * inverse, d.y * inverse, d.z * inverse};
   }
 
+  /// Sources in the lanes; lanes are added at the end.
   void add_far(std::uint32_t cell, Expansion& local) const {
     if (far_.empty()) return;
     const CellShape& t = tree_.shape[cell];
@@ -294,6 +308,7 @@ class Walker {
     for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
   }
 
+  /// Children in the lanes: the local expansion about each child's centre, in its scale.
   void shift_to_children(std::uint32_t cell, const Expansion& local, Expansion (&to)[8]) const {
     const CellLink& link = tree_.link[cell];
     const CellShape& s = tree_.shape[cell];
@@ -319,6 +334,7 @@ class Walker {
     }
   }
 
+  /// Hands ψ and ∇ψ of each active particle to the sink, and counts the work if that is wanted.
   void serve_leaf(std::uint32_t cell, const Expansion& local) {
     const CellLink& link = tree_.link[cell];
     LeafSums sums{};
@@ -336,6 +352,7 @@ class Walker {
       sink_.work[cell] += costs.look * pairs.looked + costs.pair * pairs.summed + costs.point * asking * points_.size();
   }
 
+  /// The local expansion at the leaf's particles, these in the lanes.
   void add_local(std::uint32_t cell, const Expansion& local, LeafSums& sums) const {
     const CellLink& link = tree_.link[cell];
     const T inverse = T(1) / tree_.scale[cell];
@@ -359,6 +376,7 @@ class Walker {
     }
   }
 
+  /// Expansions of cells at single particles, the cells in the lanes.
   void add_points(std::uint32_t cell, LeafSums& sums) const {
     const CellLink& link = tree_.link[cell];
     const CellShape& t = tree_.shape[cell];
@@ -398,6 +416,7 @@ class Walker {
   NearSum<T, Space> pairs_;
 };
 
+/// Calls use(order) with the order as a type.
 template <class T, class Use>
 auto with_order(int order, const Use& use) {
   static_assert(lowest_order == 2 && highest_order == 5);

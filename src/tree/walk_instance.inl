@@ -8,6 +8,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "tree/walk.inl"
 
+/// With names that differ from the dispatched ones, for Highway's export tables.
 std::vector<WalkTask<WalkNumber>> begin_walk_here(const TreeView<WalkNumber>& tree, const WalkSpace& space,
                                                   const Opening& opening, const ActiveSet& active, std::uint32_t grain,
                                                   const Sink& sink, const Search& search) {

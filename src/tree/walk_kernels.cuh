@@ -1,6 +1,10 @@
 #pragma once
 // CUDA only: the sums of a walk, for one number type: expansions of far cells, what expansions do to the particles of
 // leaves, and pairs of particles.
+//
+// Order of launches for a batch of targets: far_kernel; inherit_kernel, which adds the parent's expansion, from the
+// root down; field_kernel for the leaves; pair_kernel for the leaves, which adds the field and writes the answers.
+// A warp sums in its number type T, in a fixed order of lanes: the same bits from run to run.
 #include <cuda_pipeline.h>
 
 #include "device/launch.cuh"
@@ -128,6 +132,7 @@ __global__ void __launch_bounds__(64) inherit_kernel(const __grid_constant__ Sum
   }
 }
 
+/// Of the targets of one launch; does not wait.
 template <class T, class Space>
 void sum_far(const SumJob<T, Space>& job, int order, Stream stream) {
   with_order(order, [&](auto p) {
@@ -232,6 +237,7 @@ __global__ void __launch_bounds__(field_warps * 32, field_blocks<T, order>)
   }
 }
 
+/// With few targets two warps share a leaf.
 template <class T, class Space>
 void sum_fields(const SumJob<T, Space>& job, int order, Stream stream) {
   const std::uint32_t halves = has_few_targets(job) ? 2 : 1;
@@ -292,6 +298,7 @@ __device__ bool find_leaf(const Job& job, std::uint32_t at, std::uint32_t& k) {
   return true;
 }
 
+/// Blocks that look for images go over all such leaves; others have one leaf each.
 template <class T, class Kind, int team>
 __global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, blocks_per_multiprocessor<T, Kind, team>)
     pair_kernel(const __grid_constant__ SumJob<T, typename Kind::Space> job) {
@@ -309,6 +316,7 @@ __global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, blocks_pe
   }
 }
 
+/// A team of warps per leaf if there are few leaves, else one warp.
 template <class Kind, class T>
 void launch_pairs(const SumJob<T, typename Kind::Space>& job, Stream stream) {
   constexpr unsigned team = pair_team<T>;
@@ -324,6 +332,7 @@ void launch_pairs(const SumJob<T, typename Kind::Space>& job, Stream stream) {
   cuda::check(cudaGetLastError(), "tree pairs");
 }
 
+/// Chooses the instance: law, softening by particle, potential, number of polynomial terms of the split.
 template <class T, class Space>
 void sum_pairs(const SumJob<T, Space>& job, Stream stream) {
   const auto launch_with = [&]<class Law, bool by_particle, int terms>() {

@@ -7,6 +7,7 @@ inline constexpr std::size_t cells_at_once = ShapePack::size;
 /// Whether one instruction stores a part of a pack.
 inline constexpr bool compresses_at_once = HWY_TARGET == HWY_AVX3;
 
+/// A bit per lane.
 template <class Mask>
 HWY_INLINE unsigned bits_of(Mask mask) {
   std::uint8_t bits[8] = {};
@@ -58,6 +59,7 @@ class CellList {
   }
 
  private:
+  /// Doubles the memory when it must grow.
   void room(std::size_t more) {
     if (room_ < size_ + more) grow(size_ + more);
   }

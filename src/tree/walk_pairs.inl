@@ -1,6 +1,7 @@
 // Sums over pairs of particles on the CPU. No include guard: part of tree/walk.inl,
 // which includes the pair laws before.
 
+/// The order of this sum depends on the number of lanes, thus on the instruction set.
 template <class T>
 HWY_INLINE T sum_of_lanes(Pack<T> value) {
   return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));

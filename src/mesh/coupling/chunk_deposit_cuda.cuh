@@ -348,6 +348,7 @@ __device__ __forceinline__ void add_to_box(Sums& sums, const CloudOffsets<dimens
   if (rest != 0) sums.template add<small>(at + offsets.last, rest);
 }
 
+/// One block's work on its chunk. Shared memory has the sums, the box, and the particles that are not in the box.
 template <int dimensions, int order, class Shape, class Real>
 class ChunkDeposit {
  public:
@@ -406,6 +407,7 @@ class ChunkDeposit {
     return small;
   }
 
+  /// Clouds within the box; other particles are noted as strays. Numbers of 32 bits are used where they suffice.
   __device__ __forceinline__ void add(const CloudOffsets<dimensions, order>& offsets, bool small) {
     int outside = 0;
 #pragma unroll
@@ -432,6 +434,7 @@ class ChunkDeposit {
     if (!task_.frame.periodic) count_in_warp(&task_.counts->outside, outside);
   }
 
+  /// Straight into global memory, one thread per particle.
   __device__ __forceinline__ void write_strays() const {
     const int strays = shared_.strays;
     for (int s = static_cast<int>(threadIdx.x); s < strays; s += Shape::threads)
@@ -440,6 +443,7 @@ class ChunkDeposit {
       atomicAdd(reinterpret_cast<unsigned long long*>(&task_.counts->strays), static_cast<unsigned long long>(strays));
   }
 
+  /// Adds the box to the global sums by atomics on whole numbers; zeros are skipped.
   __device__ __forceinline__ void write(int row, int cells, bool small) const {
     const unsigned per_row = short_inverse(row);
     const int first = shared_.box.origin[0];

@@ -31,6 +31,7 @@ __device__ Number sum_over_block(Number mine) {
   return mine;
 }
 
+/// Rows of the fixed-point sums that become densities; `density` may have padding along x.
 template <class Real>
 struct DensityTask {
   int cells[3];
@@ -58,6 +59,7 @@ struct SumPair {
   }
 };
 
+/// Writes two neighbouring values at once where their place is aligned.
 template <class Real>
 __device__ __forceinline__ void store_pair(const DensityTask<Real>& task, Real* row, int ix, Real first, Real second) {
   struct alignas(2 * sizeof(Real)) Both {
@@ -182,7 +184,7 @@ class SumsForOthers {
     const std::int64_t count = std::max(0, end - first) * plane_cells_;
     launch("large sums", count, device_.stream(), FindLargeSums{added + first * plane_cells_, too_large_.data()});
     shortened_ = count <= short_sums_.size();
-    if (shortened_) shorten(added, first, end);  // before anybody waits
+    if (shortened_) shorten(added, first, end);  // before the host waits
     std::int64_t large = too_large_.to_host()[0];
     ranks_->all_reduce(&large, 1, Reduction::maximum);
     long_ = large != 0;

@@ -1,3 +1,7 @@
+// Mass to the cells and forces back on the CPU. The hot loops over particles are in exchange_loops.cpp; this file
+// decides which thread works on which layers, and what is exchanged between ranks. Layers are planes along the slowest
+// axis. Memory: `scratch` is the caller's and holds sums during deposit(), then forces of cells for gather(). Order of
+// calls: deposit(); the caller solves for the potential; set_potential() or set_forces(); gather().
 #include <algorithm>
 #include <vector>
 
@@ -70,6 +74,8 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     }
   }
 
+  /// Sums and forces of cells take turns in the scratch memory. If this rank works on other planes than its slab, they
+  /// are in memory of its own (ExchangeDomain).
   std::int64_t scratch_bytes() const override { return domain_ ? forces_bytes(slab_walk()) : loops_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     std::int64_t bytes = SlabLists<Real>::bytes(particles);
@@ -78,6 +84,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     return bytes;
   }
 
+  /// Collective with slabs. The lists are kept: gather() may use them.
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                StageClock& clock) override {
     clock.begin("cell assignment");
@@ -110,6 +117,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     clock.end();
   }
 
+  /// Of all ranks: whether no mass was lost can be checked exactly.
   std::int64_t deposited_quanta() override {
     std::int64_t quanta = deposited_;
     if (options_.slabs()) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
@@ -126,6 +134,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
   }
 
+  /// Differences of the potential, into forces of cells.
   void set_potential(const Field<const Real>& potential, void* scratch) override {
     exchange::differentiate(threads_, walk_, options_.gradient, domain_ ? domain_->field() : potential,
                             static_cast<CellForce<Real>*>(domain_ ? domain_->memory() : scratch));
@@ -133,6 +142,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   void set_forces(const ForceRows<Real>& rows, void* scratch) override {
     exchange::set_forces(domain_ ? slab_walk() : walk_, rows, static_cast<CellForce<Real>*>(scratch));
   }
+  /// Ghost layers of forces, which clouds of this rank's particles reach.
   void fetch_forces_around(void* scratch) override {
     if (!options_.slabs()) return;
     auto* const forces = static_cast<std::byte*>(scratch);
@@ -141,6 +151,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
       round.planes.fetch(*options_.ranks, device_, forces, domain_->memory(), force_layer_bytes());
   }
 
+  /// Forces at listed particles or at all. If all particles of the last deposit ask, its lists give a good order.
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
@@ -164,6 +175,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
 
   std::int64_t order_bytes(std::int64_t count) const override { return order_by_key_bytes(count); }
 
+  /// The order of particles by their cell, for a caller that moves them in memory.
   void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
     auto* const keys = static_cast<std::uint32_t*>(work);
     parallel_chunks(threads_, particles.count, chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -177,6 +189,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   static bool lists_in_runs(const Grid& grid, const ExchangeOptions& options) {
     return options.slabs() || (grid.dimensions == 3 && options.gradient == Gradient::spectral);
   }
+  /// The layers that this rank works on: of the whole mesh, or of its slab.
   static Walk<Real> make_walk(const Grid& grid, const ExchangeOptions& options, const SlabReach& reach) {
     const Walk<Real> whole(grid, options.assignment);
     return options.slabs() ? whole.of_slab(reach.own().first, reach.own().count) : whole;
@@ -202,6 +215,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     return std::max(blocks * block_cells_ * std::int64_t{sizeof(std::int64_t)}, forces_bytes(walk_));
   }
 
+  /// Of one layer of sums as ranks exchange them, without ghost rows.
   std::size_t sums_plane_bytes() const {
     return static_cast<std::size_t>(walk_.rows * walk_.row_cells) * sizeof(std::int64_t);
   }
@@ -252,6 +266,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     layer_sums_[static_cast<std::size_t>(layer)] = sums;
   }
 
+  /// Adds the blocks that hold a layer and writes its density.
   void write_layer(int layer, double factor, const Field<Real>& density) {
     const auto from = blocks_with(layer);
     std::vector<const std::int64_t*> rows;
@@ -343,6 +358,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     return all;
   }
 
+  /// Mass on the mesh and its centre, from the moments of layers in their order.
   void find_monopole(double quantum) {
     deposited_ = 0;
     for (const LayerSums& sums : layer_sums_) deposited_ += sums.quanta;

@@ -64,7 +64,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
            (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
   }
 
-  /// Planes of sums, and of fields, which are twice as wide where they are padded.
+  /// The larger of a message of sums and one of a field; rows of a padded field are twice as wide.
   std::int64_t message_bytes(std::int64_t) const override {
     const auto cells = static_cast<std::size_t>(plane_cells()), padded = std::size_t{grid_.periodic() ? 1u : 4u};
     if (domain_) return domain_->message_bytes(cells * sizeof(std::int64_t));
@@ -116,6 +116,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     planes_->fetch(around_, reinterpret_cast<std::byte*>(field.data), plane);
   }
 
+  /// A spectral gradient has no such pass: the solver gives its components (gather_component).
   void set_potential(const Field<const Real>& potential, void* scratch) override {
     if (options_.gradient == Gradient::spectral || stored_cells() == 0) return;
     device_.make_current();
@@ -128,6 +129,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
                          static_cast<CellForce<Real>*>(domain_ ? domain_->memory() : scratch), device_.stream());
   }
 
+  /// A thread per particle; `index` lists the places that ask, null: all.
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>&, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
@@ -153,6 +155,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     });
   }
 
+  /// One component of the force, from a field that has it in its cells.
   void gather_component(int component, const MeshParticles<Real>& particles, const std::int64_t* index,
                         std::int64_t count, const Field<const Real>& slab_field, double gravitational_constant,
                         Real* into) override {
@@ -192,6 +195,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   /// Cells of the sums and of the force field.
   std::int64_t stored_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1] * frame_.cells[2]; }
 
+  /// The layers of sums that this rank has: its planes and the ghost planes above, which clouds reach.
   void take_slab() {
     layers_ = reach_.slab.count();
     frame_.grid_layers = grid_.cells[2], frame_.first_layer = reach_.own().first;
@@ -264,6 +268,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   bool has_starts() const { return options_.assignment == Assignment::pcs && options_.route != DensityRoute::atomic; }
   static unsigned chunks_of(std::int64_t particles) { return blocks_for(particles, usual_chunk); }
   static std::int64_t start_count(std::int64_t particles) { return std::int64_t{chunks_of(particles)} + 1; }
+  /// Begins of chunks of any length; one block finds one of them.
   template <int dimensions>
   const std::uint32_t* find_starts(const MeshParticles<Real>& particles) {
     const std::int64_t starts = start_count(particles.count);
@@ -276,6 +281,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     return static_cast<unsigned>((count + threads - 1) / threads);
   }
 
+  /// One launch by the route of the options: atomics on global memory, or chunks in shared memory.
   template <int dimensions, int order>
   void add(DepositTask<Real> task) {
     const std::int64_t count = task.particles.count;
@@ -330,6 +336,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     return std::min(last, rows);
   }
 
+  /// Sums may lie in the memory of the density: then rows are written in several launches, behind those read.
   void make_density(double quantum, const std::int64_t* sums, const Field<Real>& density) {
     DensityTask<Real> task{{frame_.cells[0], frame_.cells[1], layers_},
                            quantum / grid_.cell_volume(),

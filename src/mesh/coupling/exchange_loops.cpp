@@ -1,3 +1,7 @@
+// The hot loops of the exchange on the CPU, compiled once per instruction set. Particles are worked on in groups of
+// group_size neighbours in memory: places, first cells and weights of a group are arrays that the compiler vectorises.
+// Sums are whole numbers (quanta): the last cell of a cloud gets what the others have left, so no mass is lost.
+// Arrays of sums and forces have ghost cells at the end of rows and layers, so that clouds need no wrapping.
 #include "mesh/coupling/exchange_loops.hpp"
 
 #include <cstdlib>
@@ -28,6 +32,7 @@ struct Group {
     if (dimensions == 3) x[2] = particles.z + begin;
     mass = particles.mass + (particles.same_mass ? 0 : begin);
   }
+  /// Copies listed particles into a group.
   template <class Index>
   HWY_NOINLINE void listed(const MeshParticles<Real>& particles, const Index* index, int count) {
     const Real* const from[4] = {particles.x, particles.y, dimensions == 3 ? particles.z : nullptr,
@@ -40,6 +45,7 @@ struct Group {
     for (int axis = 0; axis < dimensions; ++axis) x[axis] = copy[axis];
     mass = particles.same_mass ? particles.mass : copy[3];
   }
+  /// Up to group_size particles from `begin` on; a whole group is not copied.
   HWY_INLINE void some(const MeshParticles<Real>& particles, std::int64_t begin, std::int64_t end) {
     if (end - begin == group_size) return at(particles, begin);
     std::int64_t index[group_size];
@@ -89,6 +95,7 @@ struct AxisClouds {
   }
 };
 
+/// The clouds of a group: first cells and weights along each axis, and which particles the mesh holds.
 template <int dimensions, int order, class Real>
 struct Clouds {
   static constexpr int row_order = dimensions == 3 ? order : 1;  // rows of a layer that a cloud touches
@@ -107,6 +114,7 @@ struct Clouds {
     for (int k = 0; k < group_size; ++k) all &= held[k];
     return all;
   }
+  /// The highest layer of the walk in which a cloud of the group begins.
   HWY_INLINE int last_layer(const Walk<Real>& walk) const {
     int last = walk.first_layer;
     for (int k = 0; k < group_size; ++k)
@@ -169,6 +177,7 @@ LayerRange find_starts(const Walk<Real>& walk, const MeshParticles<Real>& partic
   return range;
 }
 
+/// The number of each particle's nearest cell, x fastest; particles off the mesh get the number after the last cell.
 template <int dimensions, class Real>
 void find_cells(const Walk<Real>& walk, const MeshParticles<Real>& particles, std::int64_t begin, std::int64_t end,
                 std::uint32_t* cells) {
@@ -191,6 +200,7 @@ void find_cells(const Walk<Real>& walk, const MeshParticles<Real>& particles, st
   }
 }
 
+/// Parts of the quanta by weight; `rest` keeps what is left for the last cell.
 template <class Real>
 HWY_INLINE void share_quanta(const std::int64_t* quanta, const Real* weight, std::int64_t* HWY_RESTRICT share,
                              std::int64_t* HWY_RESTRICT rest) {
@@ -240,6 +250,7 @@ HWY_NOINLINE void deposit_group(const Walk<Real>& walk, const Group<dimensions, 
       for (int x = 0; x < order; ++x) row_sums[row][corner[k] + x] += share[row * order + x][k];
 }
 
+/// Whole groups by number; the next ones are asked for early.
 template <int dimensions, int order, class Real>
 void deposit_groups(const Walk<Real>& walk, const MeshParticles<Real>& particles, const std::uint32_t* groups,
                     std::int64_t count, double per_quantum, SumBlock& block) {
@@ -251,6 +262,7 @@ void deposit_groups(const Walk<Real>& walk, const MeshParticles<Real>& particles
   }
 }
 
+/// Single particles by number, gathered into groups.
 template <int dimensions, int order, class Real>
 void deposit_listed(const Walk<Real>& walk, const MeshParticles<Real>& particles, const std::uint32_t* list,
                     std::int64_t count, double per_quantum, SumBlock& block) {
@@ -262,6 +274,7 @@ void deposit_listed(const Walk<Real>& walk, const MeshParticles<Real>& particles
   }
 }
 
+/// Adds rows of sums; the ghosts at the end of a row belong to its first cells.
 template <class Real>
 void add_rows(const Walk<Real>& walk, const std::int64_t* const* rows, std::size_t count, std::int64_t* total) {
   const std::int64_t cells = walk.row_cells;
@@ -271,6 +284,7 @@ void add_rows(const Walk<Real>& walk, const std::int64_t* const* rows, std::size
   for (int x = 0; x < walk.ghosts; ++x) total[x] += total[walk.nx + x];
 }
 
+/// Densities of a row, its quanta and, for isolated boxes, its first moment along x in cells.
 template <class Real>
 std::int64_t finish_row(const Walk<Real>& walk, const std::int64_t* total, double factor, Real* density,
                         double* moment) {
@@ -306,6 +320,8 @@ HWY_INLINE void fetch_ahead(const Cell* from, const Cell* end) {
   for (int k = 0; k < group_size; k += 64 / static_cast<int>(sizeof(Cell))) __builtin_prefetch(from + k, 0, 2);
 }
 
+/// Forces at particles begin … end - 1 (of `index`, if given). Four components of a cell are one vector. Returns
+/// whether a particle is off the mesh.
 template <int dimensions, int order, class Real>
 bool gather_forces(const Walk<Real>& walk, const MeshParticles<Real>& particles, const std::int64_t* index,
                    std::int64_t begin, std::int64_t end, const CellForce<Real>* cells, const MeshForces<Real>& forces) {
@@ -354,6 +370,7 @@ bool gather_forces(const Walk<Real>& walk, const MeshParticles<Real>& particles,
   return !all_held;
 }
 
+/// The same for the potential, from the field itself, which has no ghosts: cells are wrapped.
 template <int dimensions, int order, class Real>
 bool gather_potential(const Walk<Real>& walk, const MeshParticles<Real>& particles, const std::int64_t* index,
                       std::int64_t begin, std::int64_t end, const Field<const Real>& field, Real* potential) {
@@ -391,6 +408,7 @@ bool gather_potential(const Walk<Real>& walk, const MeshParticles<Real>& particl
   return !all_held;
 }
 
+/// All loops for one number of dimensions and one cloud of `order` cells along each axis.
 template <int dimensions, int order, class Real>
 Loops<Real> loops() {
   return {find_starts<dimensions, order, dimensions - 1, Real>,

@@ -1,3 +1,7 @@
+// The exchange of particles with a mesh in slabs, on the CPU. This file moves particles to the rank that works on their
+// cells and answers back; the exchange within a rank's planes is MeshExchangeCpu.
+// Particles are dealt with in groups of neighbours: in cell order nearly all groups go to one rank as a whole.
+// If one rank has many more particles than others, planes are divided anew by counted work (RowDivision).
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -51,6 +55,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     return count.bytes() + Routing::bytes<Real>(particles / few, 3) + own_->own_bytes(particles);
   }
 
+  /// Finds the routes, counts rows and divides them anew if that is worth it, then sends places and masses.
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                StageClock& clock) override {
     clock.begin("to slabs");
@@ -73,6 +78,8 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     own_->deposit(arrived_, quantum, density, scratch, clock);
   }
 
+  /// Answers travel back by the routes of the last deposit. Accelerations take the memory of the places, so that places
+  /// are sent again if a second gather needs them.
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
@@ -105,6 +112,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
   static void room_for_arriving(Self& self, Arena& arena, std::int64_t count) {
     for (auto& axis : self.places_) arena.room(axis, count, spare(count));
   }
+  /// Three coordinates in one exchange.
   void send_places(const MeshParticles<Real>& particles) {
     routing_.template there<Real, 3>({particles.x, particles.y, particles.z},
                                      {places_[0].data(), places_[1].data(), places_[2].data()});
@@ -143,6 +151,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     return owner == RowDomains::nobody ? ranks_->rank() : static_cast<int>(owner);
   }
 
+  /// How many clouds begin in each row of the whole mesh, of this rank's particles.
   std::vector<std::int64_t> count_by_row(const MeshParticles<Real>& particles) const {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(division_.rows()));
     parallel_chunks(device_.threads(), particles.count, chunk, [&](std::int64_t begin, std::int64_t end) {

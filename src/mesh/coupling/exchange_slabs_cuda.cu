@@ -1,3 +1,7 @@
+// The exchange of particles with a mesh in slabs, on GPUs. Order of calls: bring() finds the routes and moves particles
+// to the ranks that work on their cells; deposit() adds their masses; gather() or gather_component() sends answers
+// back. bring_places(), force_at_places() and give_places() do the same for other places than particles. The arrays of
+// received particles lie in one piece of memory, which the caller may lend between steps.
 #include <algorithm>
 
 #include "device/arena.hpp"
@@ -109,6 +113,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     return std::max(std::min(routing_.message_bytes(particles), coordinates), own_->message_bytes(particles));
   }
 
+  /// Equal masses are not sent. Waits for the counts of the routes.
   void bring(const MeshParticles<Real>& particles, StageClock& clock) override {
     device_.make_current();
     clock.begin("to slabs");
@@ -157,6 +162,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     if (forces.ax) routing_.template back<Real, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
     if (forces.potential) routing_.template back<Real, 1>({here.potential}, {forces.potential});
   }
+  /// The component stands in the memory of the masses.
   void gather_component(int component, const MeshParticles<Real>& particles, const std::int64_t* index,
                         std::int64_t count, const Field<const Real>& field, double gravitational_constant,
                         Real* into) override {
@@ -167,6 +173,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     routing_.template back<Real, 1>({here}, {into});
   }
 
+  /// By planes only; each place goes to the rank that owns its nearest plane.
   void bring_places(const MeshPlaces<Real>& places) override {
     device_.make_current();
     if (options_.by_rows) throw Error(ErrorKind::input, "mesh: forces at other places are found by planes only");
@@ -273,6 +280,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     });
   }
 
+  /// Places are sent again if accelerations have taken their memory.
   void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count) {
     if (particles.count != kept_ || (!index && count != kept_ && count > 0))
       throw Error(ErrorKind::input, "mesh: expected particles of a rank that ask by their places, found a range");

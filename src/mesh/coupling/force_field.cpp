@@ -1,3 +1,6 @@
+// Forces of the cells on the CPU: differences of the potential, row by row, into arrays of CellForce with ghosts.
+// Stencils have two or four points (physics/mesh_stencils.hpp); at the ends of an isolated box they are one-sided.
+// The component along a row is vectorised over the row; across rows and layers five rows are read at once.
 #include "device/parallel.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
 #include "physics/mesh_stencils.hpp"
@@ -30,6 +33,7 @@ struct Rows {
   }
 };
 
+/// One stencil at all cells of a row; near[2] is the row itself.
 template <ForceStencil stencil, class Real>
 void difference_rows(const Real* const near[5], int nx, Real per_spacing, Real* out) {
   const Real *const a = near[0], *const b = near[1], *const c = near[2], *const d = near[3], *const e = near[4];
@@ -67,6 +71,7 @@ void along_row(const Real* row, int field_nx, bool wraps, int nx, Real per_spaci
   anywhere(0), anywhere(1), anywhere(nx - 2), anywhere(nx - 1);
 }
 
+/// All three components of a layer, with the ghosts of its rows.
 template <bool four_point, class Real>
 void differentiate_layer(const Walk<Real>& walk, const Field<const Real>& potential, int layer,
                          CellForce<Real>* cells) {
@@ -105,6 +110,7 @@ void each_layer(int threads, const Walk<Real>& walk, CellForce<Real>* cells, con
 
 }  // namespace
 
+// With a slab, the layers above it are needed too; their potentials must have been fetched.
 template <class Real>
 void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const Field<const Real>& potential,
                    CellForce<Real>* cells) {
@@ -116,6 +122,7 @@ void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const
   });
 }
 
+// Rows of a spectral force, as the FFT gives them, into the cells and their ghosts.
 template <class Real>
 void set_forces(const Walk<Real>& walk, const ForceRows<Real>& rows, CellForce<Real>* cells) {
   const bool flat = walk.frame.dimensions == 2;  // then a plane has one row

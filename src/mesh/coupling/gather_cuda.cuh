@@ -8,6 +8,7 @@
 
 namespace pergola::cuda {
 
+/// One launch of a gather; arrays lie on the device, except those of the answers, which may lie on the host.
 template <class Real>
 struct GatherTask {
   SlabFrame<Real> frame;
@@ -90,6 +91,7 @@ __device__ __forceinline__ CellForce<Real> force_outside(const Monopole& m, doub
 
 inline constexpr int gather_threads = 128;
 
+/// A thread per particle. Particles off an isolated mesh feel all mass on it as a point.
 template <int dimensions, int order, bool with_potential, class Real>
 __global__ void __launch_bounds__(gather_threads) gather_forces(const __grid_constant__ GatherTask<Real> task) {
   const std::int64_t k = std::int64_t{blockIdx.x} * gather_threads + threadIdx.x;
@@ -170,6 +172,7 @@ __device__ __forceinline__ Real component_outside(const ComponentTask<Real>& tas
   return task.component == 0 ? f.x : task.component == 1 ? f.y : task.component == 2 ? f.z : f.potential;
 }
 
+/// A thread per particle, in the order of memory that `order` gives; one number each.
 template <int dimensions, int order, class Real>
 __global__ void __launch_bounds__(gather_threads) gather_one(const __grid_constant__ ComponentTask<Real> task) {
   const std::int64_t thread = std::int64_t{blockIdx.x} * gather_threads + threadIdx.x;

@@ -1,3 +1,6 @@
+// Which rank works on which rows of the mesh, by counted work: a cost per particle and a cost per cell (RowCosts). Rows
+// are in the order of planes; each rank gets a range of them, and the planes that these rows lie in, with some spare.
+// All ranks compute the same from reduced counts. It is done again only if the busiest rank has much more work.
 #include "mesh/coupling/row_domains.hpp"
 
 #include <algorithm>
@@ -72,6 +75,7 @@ std::vector<std::int64_t> RowDomains::cut(int rows_in_plane, int row_cells, int 
   return first_row;
 }
 
+// At the start particles go to the owners of planes (slabs); a division replaces this.
 RowDivision::RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, const RowCosts& costs)
     : ranks_(std::move(ranks)),
       costs_(costs),
@@ -79,6 +83,7 @@ RowDivision::RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, 
       rows_in_plane_(grid.cells[1]),
       row_cells_(grid.cells[0]) {}
 
+// Cheap: one reduction per step. Counting rows costs a pass over the particles, so that it waits for a reason.
 bool RowDivision::should_count(std::int64_t kept, std::int64_t arriving, bool uncovered) {
   if (ranks_->size() == 1) return false;
   // Cells of its slab a rank has anyway.
@@ -102,6 +107,7 @@ bool RowDivision::pays(std::int64_t most, std::int64_t least, const RowDomains& 
   return is_lopsided(most, least) && static_cast<double>(most) > worth_it * static_cast<double>(domains.most_work());
 }
 
+// `particles`: by row, of this rank; becomes that of all. A row without a rank forces a new division.
 bool RowDivision::divide(std::vector<std::int64_t>& particles) {
   ranks_->all_reduce(particles.data(), particles.size(), Reduction::sum);
   auto found = std::make_shared<const RowDomains>(rows_in_plane_, row_cells_, ranks_->size(), particles, costs_);

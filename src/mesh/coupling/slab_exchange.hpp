@@ -1,4 +1,6 @@
 #pragma once
+// Parts that the exchanges with a mesh in slabs share on CPU and GPU: which ghost planes are needed, memory for planes
+// that are not the rank's slab, and calls that are forwarded to the exchange of the rank's own planes.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

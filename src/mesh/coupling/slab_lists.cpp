@@ -1,3 +1,7 @@
+// Particles listed by slab, a few layers of the mesh, for threads that must not add to the same cells. Groups of
+// neighbours whose clouds begin close to each other are listed as a whole; the particles of other groups one by one.
+// Two passes: threads count per list and chunk, a prefix sum turns counts into places, threads write the numbers. The
+// order within a list is that of memory, for any number of threads.
 #include "mesh/coupling/slab_lists.hpp"
 
 #include <algorithm>
@@ -19,6 +23,7 @@ void SlabList::start(int slabs, std::int64_t chunks) {
   places.assign(static_cast<std::size_t>(chunks) * static_cast<std::size_t>(slabs), 0);
 }
 
+// For each list, chunk after chunk.
 void SlabList::counts_to_places() {
   const std::size_t slabs = first.size() - 1;
   std::uint32_t next = 0;
@@ -36,6 +41,7 @@ std::int64_t SlabLists<Real>::bytes(std::int64_t particles) {
   return particles * number + particles / group_size * (number + std::int64_t{sizeof(int)});
 }
 
+/// Lists may be bundles of rows within some layers, so that a list's cells stay in the cache.
 template <class Real>
 int SlabLists<Real>::list_at(int layer, const Walk<Real>& walk, const Real* y) const {
   const int list = layer / list_layers_;
@@ -44,6 +50,7 @@ int SlabLists<Real>::list_at(int layer, const Walk<Real>& walk, const Real* y) c
   return list * bundles_ + row / bundle_rows;
 }
 
+/// The list of a group; off_mesh: none of it is on the mesh; one_by_one: its particles are listed singly.
 template <class Real>
 int SlabLists<Real>::list_of(LayerRange range, bool complete, const Walk<Real>& walk, const Real* y) const {
   if (range.most == off_mesh) return off_mesh;
@@ -103,6 +110,7 @@ void SlabLists<Real>::fill(int threads, const Walk<Real>& walk, const Loops<Real
   });
 }
 
+/// Pieces of work, at least one per slab that has particles. Crowded slabs are cut into pieces of about 1/n of all.
 template <class Real>
 std::vector<SlabPart> SlabLists<Real>::parts(std::int64_t n) const {
   const std::int64_t all = std::int64_t{groups_.first.back()} * group_size + singles_.first.back();

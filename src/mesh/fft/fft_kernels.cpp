@@ -1,3 +1,6 @@
+// Two loops of the FFT on the CPU that FFTW does not do, compiled once per instruction set: the butterfly between a
+// line of complex numbers and its mirror image, which makes a real transform of length 2n from a complex one of length
+// n, and the product of modes with an even factor. Complex numbers alternate real and imaginary parts in a vector.
 #include "mesh/fft/poisson_lines.hpp"
 
 #include "device/simd_targets.hpp"
@@ -35,6 +38,8 @@ struct ComplexVector {
   }
 };
 
+/// Elements k and half - k at once: both need each other. The middle may be done twice, from `in` to `out`, so that it
+/// gets the same number.
 template <class Real>
 HWY_INLINE void butterfly_vectors(int half, Real scale, const TwiddleLine<Real>& twiddle, const std::complex<Real>* in,
                                   std::complex<Real>* out) {
@@ -53,6 +58,7 @@ HWY_INLINE void butterfly_vectors(int half, Real scale, const TwiddleLine<Real>&
   }
 }
 
+/// The same by single numbers where a line is shorter than a vector.
 template <class Real>
 HWY_INLINE void butterfly(int half, Real scale, const TwiddleLine<Real>& twiddle, const std::complex<Real>* in,
                           std::complex<Real>* out) {
@@ -101,6 +107,7 @@ HWY_INLINE int multiply_vectors(int half, Real scale, const Real* green, std::co
   return whole;
 }
 
+/// A line of n modes times scale × green, where green has n / 2 + 1 numbers, as it is even.
 template <class Real>
 HWY_INLINE void multiply_line(int n, Real scale, const Real* green, std::complex<Real>* line) {
   const int half = n / 2;

@@ -1,6 +1,10 @@
 #pragma once
 // CUDA only: lines along z forward, times Green factors or others, and back, in one pass over the field, by transforms
 // whose numbers a thread holds in registers.
+//
+// A kernel replaces three passes over memory (transform, product, transform back) by one. It exists for floats and
+// powers of two from 64 to 1024; other lengths and doubles use cuFFT. Modes are stored [z][ky][kx].
+// Exact sums are not the aim here, but the order of all operations is fixed: results repeat.
 #include <cuda_runtime.h>
 #include <cmath>
 #include <type_traits>
@@ -25,6 +29,7 @@ __device__ constexpr float cosine_of_32nd(int j) {
   return j <= 8 ? table[j] : -table[16 - j];
 }
 
+/// The place of result i of a transform of `size` numbers.
 __device__ constexpr int reversed_bits(int i, int size) {
   int result = 0;
   for (int bit = 1; bit < size; bit *= 2) result = 2 * result + (i & bit ? 1 : 0);
@@ -126,6 +131,7 @@ __global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2)
   }
 }
 
+/// Shared memory holds all numbers of `width` lines between the two parts of the transform.
 template <int N1, int N2, int width, class Factor>
 void launch_solve_lines(const LineField& field, const Factor& factor, Stream stream) {
   constexpr int bytes = N1 * N2 * width * static_cast<int>(sizeof(float2));
@@ -154,6 +160,7 @@ int row_modes(bool periodic, bool spectral, int row_length, int line_length) {
   return spectral && in_one_pass<Real>(periodic, spectral, line_length) ? (modes + 1) / 2 * 2 : modes;
 }
 
+/// Lengths are products N1 × N2; width is chosen for registers and shared memory.
 template <class Factor>
 void solve_lines(int length, const LineField& field, const Factor& factor, Stream stream) {
   switch (length) {
@@ -170,6 +177,7 @@ void solve_lines(int length, const LineField& field, const Factor& factor, Strea
   }
 }
 
+/// exp(-2πi j / length), from double precision.
 inline std::vector<float2> roots_of_unity(int length) {
   std::vector<float2> roots;
   for (int j = 0; j < length; ++j) {

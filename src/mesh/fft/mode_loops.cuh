@@ -1,5 +1,8 @@
 #pragma once
 // CUDA only: loops over the modes of a field, and what is done with each.
+//
+// A body has column(kx, ky), which reads what all modes of a column share, and the column's call with kz and the index.
+// Lanes follow kx, the fastest index. AxisTables hold eigenvalues, windows and wave numbers of each axis.
 #include <algorithm>
 #include <vector>
 

@@ -1,3 +1,8 @@
+// Poisson's equation by FFT: what both devices share. Each axis has a table of eigenvalues of the Laplacian, windows
+// and wave numbers; the product of a mode with its Green factor solves the equation. Periodic box: the factor is 1 /
+// eigenvalue, divided by the window of the cloud if that is wanted. Isolated box: the mesh is doubled along each axis,
+// and the factor is the transform of the Green function of open space (Hockney & Eastwood 1988), which is even: cosine
+// transforms find it. Lengths in the tables are in units of axes.unit_length.
 #include "mesh/fft/poisson_fft.hpp"
 
 #include <fmt/core.h>
@@ -14,6 +19,7 @@ namespace pergola {
 
 namespace {
 
+/// The tables of one axis; length: cells of the transform, doubled in an isolated box.
 FftAxis make_axis(const Grid& grid, int axis, const PoissonFftOptions& options, double unit_length) {
   const double h = grid.spacing()[axis];
   FftAxis result;
@@ -61,6 +67,7 @@ void even_transform(std::vector<double>& values, const std::array<std::int64_t, 
   fftw_destroy_plan(plan);
 }
 
+/// An even sequence is stored up to its middle.
 std::array<std::int64_t, 3> stored_modes(const FftAxes& axes) {
   return {axes.axis[0].length / 2 + 1, axes.axis[1].length / 2 + 1, axes.axis[2].length / 2 + 1};
 }
@@ -119,6 +126,7 @@ std::vector<double> rows_to_modes(Communicator& ranks, const std::vector<double>
 
 }  // namespace
 
+// Refuses what the FFT cannot solve; in two dimensions the third axis has one mode.
 FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
   for (int axis = 0; axis < grid.dimensions; ++axis)
     if (grid.cells[axis] < 2 || grid.cells[axis] % 2 != 0)
@@ -145,6 +153,8 @@ FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
   return axes;
 }
 
+// Modes first … first + count - 1 along x, all along y and z. Ranks share the rows for the transform along x, exchange,
+// and then share the modes.
 std::vector<double> open_space_green_transform(const FftAxes& axes, int threads, Communicator* ranks, int first,
                                                int count) {
   const auto points = stored_modes(axes);
@@ -174,6 +184,7 @@ std::vector<double> open_space_green_transform(const FftAxes& axes, int threads,
   return values;
 }
 
+// The same for rows of ky, for solvers that hold all kx of some rows. Collective.
 std::vector<double> open_space_green_rows(const FftAxes& axes, int threads, Communicator& ranks, int first, int count) {
   const auto points = stored_modes(axes);
   const Shares modes{points[0], ranks.size()};
@@ -196,6 +207,7 @@ std::vector<double> open_space_green_rows(const FftAxes& axes, int threads, Comm
   return found;
 }
 
+// No transform is needed: the factor is a formula of the wave numbers.
 std::vector<double> periodic_green_transform(const FftAxes& axes, int threads, int first, int count) {
   auto points = stored_modes(axes);
   points[0] = count;

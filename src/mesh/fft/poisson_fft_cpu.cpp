@@ -1,3 +1,6 @@
+// Poisson's equation by FFT on the CPU, in two or three dimensions, on one process or with planes shared over ranks.
+// FFTW transforms lines in batches; real lines along x are complex ones of half the length and a butterfly
+// (HalfComplex). Threads take planes, then blocks of lines along z; each works in memory of its own (Work).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -78,11 +81,13 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   }
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_->bytes()); }
 
+  /// The field is a density before and the potential after.
   void solve(const Field<Real>& field, double factor, void* scratch) override {
     to_modes(field, factor, scratch, nullptr);
     to_real(columns_of(field, scratch), field, packed_in(scratch));
     has_planes_ = false;
   }
+  /// Leaves the potential's modes in planes, from which spectral_force() makes one component after the other.
   void solve_for_forces(const Field<Real>& field, double factor, void* scratch) override {
     check_spectral();
     to_modes(field, factor, scratch, nullptr);
@@ -95,6 +100,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     });
   }
 
+  /// The same with the component across the planes in a second field; give_forces() hands out all three by rows.
   void solve_for_forces(const Field<Real>& field, const Field<Real>& across, double factor, void* scratch) override {
     check_spectral();
     const Columns columns = across_of(across, scratch);
@@ -125,6 +131,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     });
   }
 
+  /// Axis 3 is the potential itself.
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
     check_spectral();
     if (has_planes_ && (axis == 3 || !is_across(axis)))
@@ -233,6 +240,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     plans_.x_backward.plan(end - begin).execute(raw(work.packed), raw(to + begin * plane_));
   }
 
+  /// Real rows along x to modes, then lines along y; the result has y fastest.
   void plane_forward(Real* field, std::int64_t z, const Work& work) {
     Complex* plane = reinterpret_cast<Complex*>(field) + z * plane_;
     for (std::int64_t begin = 0; begin < y_.cells; begin += row_batch) {
@@ -248,6 +256,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       plans_.y_forward.plan(std::min<std::int64_t>(line_batch, kx_count_ - kx))
           .execute(raw(work.plane[0] + kx), raw(plane + kx * y_.length));
   }
+  /// The reverse; of the padding only the cells next to the grid are made.
   void plane_backward(const Complex* from, int axis, Complex* to, const Work& work) {
     columns_backward(from, axis, work.plane[0], work);
     for (int begin = 0; begin < y_.length; begin += row_batch) {
@@ -378,6 +387,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     for (int z = 0; z < z_.length; ++z) to[z] = turned(across ? static_cast<Real>(k[z]) : same, kept[z]);
   }
 
+  /// Green factors of a line along z. They are even in ky, of which half is stored.
   const Real* green_line(std::int64_t line) const {
     const std::int64_t of_all = first_column() + line;
     const std::int64_t kx = of_all / y_.length - green_first_, ky = of_all % y_.length;

@@ -1,3 +1,5 @@
+// Poisson's equation by cuFFT on one GPU, in two or three dimensions. Transforms are in place: the field is the
+// density, its modes, and then the potential. Plans share one work area, in the caller's scratch memory.
 #include <algorithm>
 
 #include "device/buffer.hpp"
@@ -49,6 +51,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     return static_cast<std::int64_t>(tables_.bytes() + green_.bytes() + roots_.bytes());
   }
 
+  /// With spectral forces the modes of the potential are kept in the scratch memory.
   void solve(const Field<Real>& field, double factor, void* scratch) override {
     Complex* const modes = reinterpret_cast<Complex*>(field.data);
     void* const work = work_area(scratch);
@@ -72,6 +75,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     with_factor(field, factor, work,
                 [&](const auto& green) { multiply(reinterpret_cast<Complex*>(field.data), nullptr, green, work); });
   }
+  /// Component `axis` of the force from the modes, or the potential (3), into `to`.
   void from_modes(int axis, Field<Real>& modes, const Field<Real>& to, Field<Real>&, void* work) override {
     check_spectral();
     device_.make_current();
@@ -147,6 +151,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
   }
 
+  /// Of an isolated box only the planes of the grid and the two next to it come back.
   void to_real(const Field<Real>& field, void* work) {
     Complex* modes = reinterpret_cast<Complex*>(field.data);
     check(Cufft<Real>::backward(backward_.with_work(work), modes, field.data), "cufftExecC2R");
@@ -155,6 +160,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     check(Cufft<Real>::backward(backward_last_.with_work(work), modes + last / 2, field.data + last), "cufftExecC2R");
   }
 
+  /// Stored with kx fastest, as the modes are.
   void make_green() {
     const auto& [x, y, z] = axes_.axis;
     const auto green = open_space_green_transform(axes_, device_.threads(), nullptr, 0, axes_.axis[0].length / 2 + 1);
@@ -167,6 +173,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     green_ = Buffer<Real>(device_, values);
   }
 
+  /// All axes in one plan.
   void make_volume_plans(int dimensions) {
     const auto& [x, y, z] = axes_.axis;
     const long long length[3] = {z.length, y.length, x.length};

@@ -1,3 +1,5 @@
+// Poisson's equation by FFT for ranks that share the planes of the mesh, on GPUs. The transposition between planes and
+// lines is in transposition_cuda.cuh; single GPUs use poisson_fft_cuda.cu.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -83,6 +85,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   std::int64_t message_bytes() const override { return slabs_.message_bytes(spectral_ ? 2 : 1); }
 
+  /// Two transpositions in all; the columns lie in the scratch memory.
   void solve(const Field<Real>& field, double factor, void* scratch) override {
     if (spectral_) throw_no_field();
     device_.make_current();
@@ -99,6 +102,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
 
   std::int64_t mode_values() const override { return std::max(layout().size(), 2 * columns_size()); }
   std::int64_t mode_work_bytes() const override { return Work(*this, nullptr, false).bytes; }
+  /// Ends with columns: modes multiplied by the Green factors. `modes` and `spare` exchange their memory.
   void find_modes(Field<Real>& modes, Field<Real>& spare, double factor, void* memory) override {
     check_spectral();
     in_planes_ = false;
@@ -208,6 +212,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     has_green_ = true;
   }
 
+  /// All plans have a fixed number of planes or lines, so that cuFFT takes the same kernels on any number of ranks.
   void make_plans() {
     const Stream stream = device_.stream();
     const long long plane[2] = {ny_, axes_.axis[0].length}, line[1] = {nz_};
@@ -231,6 +236,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     transform(work.rest);
     device_.memory().copy(planes + whole * plane_, work.rest, bytes);
   }
+  /// Real planes to modes, in place.
   void planes_forward(Complex* planes, const Work& work) {
     const cufftHandle plan = forward_.with_work(work.plan);
     each_batch(planes, slabs_.planes().count(), batch_, work, [&](Complex* some) {
@@ -245,6 +251,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     each_batch(planes, back_planes(), back_batch_, work, [&](Complex* some) { back(plan, some); });
     if (slabs_.before() > 0) back(backward_first_.with_work(work.plan), planes - plane_);
   }
+  /// Lines along z by cuFFT, line_batch at once.
   void lines(Complex* columns, int direction, const Work& work) {
     const cufftHandle plan = lines_.with_work(work.plan);
     for (std::int64_t first = 0; first < slabs_.columns(); first += line_batch) {
@@ -288,6 +295,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     lines(columns, CUFFT_FORWARD, work);
     each_mode("multiply_modes", MultiplyModes<Real, Factor>{columns, nullptr, green});
   }
+  /// Lines forward, times the factor and back, in one kernel (line_solver.cuh).
   template <class Factor>
   void through_lines(const Complex* from, Complex* to, const Factor& factor) {
     if constexpr (std::is_same_v<Real, float>) {
@@ -298,6 +306,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     }
   }
 
+  /// All modes of this rank's columns.
   template <class Body>
   void each_mode(const char* name, const Body& body) {
     constexpr int threads = 256, planes_per_block = 8;

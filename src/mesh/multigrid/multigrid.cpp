@@ -1,3 +1,8 @@
+// Poisson's equation by multigrid: levels of coarser grids, cycles over them, and when to stop. The work on cells is
+// done by Loops, one implementation per device (multigrid_loops.hpp). A V-cycle goes down the levels (red-black sweeps,
+// then the averaged residual becomes the source of the next level), solves the coarsest level directly by its
+// eigenvectors, and comes up again (interpolated correction, sweeps). Boundaries are periodic, or isolated: then walls
+// have the potential of a multipole expansion of the density.
 #include "mesh/poisson.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +19,7 @@ namespace pergola::multigrid {
 
 namespace {
 
+/// Widths of cells are in the units of the box; the stencil has 1/h² along each axis.
 template <class Real>
 Level<Real> make_level(const std::array<int, 3>& cells, const Grid& grid) {
   Level<Real> level;
@@ -40,6 +46,8 @@ std::array<int, 3> coarsened(const std::array<int, 3>& cells, const std::array<d
 
 }  // namespace
 
+/// Levels from the finest on. Axes are halved only while their cells are about as wide as the finest ones, so that the
+/// sweeps smooth along all axes. It ends at `direct_cells` cells per axis, or where an axis has an odd number of them.
 template <class Real>
 std::vector<Level<Real>> make_levels(const Grid& grid, int limit, int direct_cells) {
   std::array<int, 3> cells = grid.cells;
@@ -56,6 +64,7 @@ std::vector<Level<Real>> make_levels(const Grid& grid, int limit, int direct_cel
   return levels;
 }
 
+/// Eigenvectors and eigenvalues of the second difference along each axis; each matrix is there with its transpose.
 template <class Real>
 AxisModes<Real> axis_modes(const Level<Real>& level) {
   AxisModes<Real> result;
@@ -87,6 +96,7 @@ namespace {
 /// Grids up to this many cells per axis are solved directly: that costs less than further levels.
 constexpr int direct_cells = 16;
 
+/// Throws for options that the solver cannot work with; names what was expected.
 void validate(const Grid& grid, const MultigridOptions& options) {
   const auto refuse = [](const std::string& what) { throw Error(ErrorKind::input, "multigrid: " + what); };
   if (grid.dimensions != 3) refuse(fmt::format("a grid in {} dimensions, expected 3; use the FFT", grid.dimensions));
@@ -146,6 +156,7 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
     for (int level = coarsest() - 1; level >= 0; --level) v_cycle(level, Start::interpolated);
   }
 
+  /// From `finest` down and up again. On the way up the finest level may measure the residual in its last pass.
   void v_cycle(int finest, Start start) {
     for (int level = finest; level < coarsest(); ++level)
       loops_->descend(level, level == finest ? start : Start::zero, options_.smoothing_before);
@@ -225,6 +236,7 @@ template std::unique_ptr<PoissonSolver<double>> make_poisson_multigrid(const Dev
                                                                        const MultigridOptions&,
                                                                        std::shared_ptr<Communicator>);
 
+/// Ranks own planes in multiples of this number, so that halved planes of shared levels stay with their owner.
 int multigrid_slab_unit(const Grid& grid, const MultigridOptions& options, int ranks) {
   const auto levels = multigrid::make_levels<double>(grid, options.levels, multigrid::direct_cells);
   return multigrid::slab_unit(levels, multigrid::shared_levels(levels, ranks));

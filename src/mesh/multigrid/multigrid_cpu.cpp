@@ -1,3 +1,7 @@
+// Multigrid on the CPU. Rows of cells are the unit of work: the loops over a row are vectorised (multigrid_rows.cpp),
+// threads take planes. Arrays of a level have x fastest, then y, then z, without padding.
+// A level that ranks share has one ghost plane below and one above; the coarsest level is solved by every rank alone.
+// Each sum is made plane by plane and added in the order of planes: the same bits for any number of threads and ranks.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -54,6 +58,8 @@ class LoopsCpu final : public Loops<Real> {
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(memory_.bytes()); }
   int planes_around() const override { return slabs_.copies(0); }
 
+  /// Source = factor (density - mean) where the box is periodic, as only then a solution exists; else factor × density,
+  /// with the multipole expansion of the potential for the walls.
   void begin(const Field<Real>& field, double factor, void* scratch) override {
     const Level<Real>& g = levels_.front();
     potential_.front() = field.data;
@@ -73,6 +79,7 @@ class LoopsCpu final : public Loops<Real> {
     average(level, [&](int y, int z, Real*) -> const Real* { return source(level) + place(level, y, z); });
   }
 
+  /// Isolated boundaries: the known potential on the faces moves to the source of the cells next to them.
   void add_walls(int level) override {
     const Level<Real>& g = at(level);
     if (g.periodic) return;
@@ -112,6 +119,7 @@ class LoopsCpu final : public Loops<Real> {
     for (int k = 0; k < sweeps; ++k) sweep(level);
   }
 
+  /// To the eigenvectors along x, y and z, divided by the sum of eigenvalues, and back.
   void solve_coarsest() override {
     const int level = static_cast<int>(levels_.size()) - 1;
     const Level<Real>& g = levels_.back();
@@ -136,6 +144,7 @@ class LoopsCpu final : public Loops<Real> {
     slabs_.set_fresh(level, false);
   }
 
+  /// Sums of squares over all cells, lane by lane within a plane, then plane by plane.
   Norms norms() override {
     const Level<Real>& g = levels_.front();
     fetch_around(0);
@@ -162,6 +171,7 @@ class LoopsCpu final : public Loops<Real> {
     return result;
   }
 
+  /// A periodic potential is known but for a constant: its mean is set to zero.
   void finish() override {
     const Level<Real>& g = levels_.front();
     if (!g.periodic) return;
@@ -213,15 +223,18 @@ class LoopsCpu final : public Loops<Real> {
         std::fill_n(potential(level) + k * plane(level), plane(level), Real(0));
     slabs_.set_fresh(level, true);
   }
+  /// All planes of the coarsest source, on every rank.
   const Real* whole_source(int level) {
     std::copy_n(source(level), slabs_.count(level) * plane(level), whole_source_ + slabs_.first(level) * plane(level));
     slabs_.gather(level, whole_source_, plane(level));
     return whole_source_;
   }
 
+  /// The row's stencil: at an isolated wall the diagonal differs.
   Row<Real> equations(const Level<Real>& g, int y, int z) const {
     return {g.nx, g.periodic, g.stencil, g.walls(y, g.ny), g.walls(z, g.nz)};
   }
+  /// The four rows next to a row; beyond isolated walls they are zeros.
   RowsBeside<Real> beside(int level, int y, int z) const {
     const Level<Real>& g = at(level);
     const auto row = [&](int py, int pz) -> const Real* {
@@ -237,6 +250,7 @@ class LoopsCpu final : public Loops<Real> {
                    out);
   }
 
+  /// Cells of one colour, (x + y + z) odd or even, in a plane.
   void relax_plane(int level, int z, int colour, Real* work) const {
     const Level<Real>& g = at(level);
     for (int y = 0; y < g.ny; ++y) {
@@ -380,6 +394,7 @@ class LoopsCpu final : public Loops<Real> {
     return planes;
   }
 
+  /// The sum over all cells of all ranks.
   double total(const Real* values) {
     double sum = 0;
     for (const auto& plane : plane_moments(values, 1)) sum += plane[0];

@@ -1,4 +1,9 @@
 #pragma once
+// CUDA only: multigrid on a GPU. A pass over a level does several half-sweeps at once in shared memory
+// (multigrid_sweep.cuh), so that the arrays are read and written once per pass; it may also add the correction of the
+// coarser level before, and average or measure the residual after. A pass writes to `other`, which is then exchanged
+// with `potential`.
+// Arrays lie in device memory, x fastest; nothing but norms() waits for the device on one rank.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -105,6 +110,7 @@ class LoopsCuda final : public Loops<Real> {
     smooth(level, false, in_pass, sweeps, measured ? After::measure : After::nothing);
   }
 
+  /// Up to 16 cells per axis one block does all in shared memory; larger levels take six passes of TransformAxis.
   void solve_coarsest() override {
     const int level = coarsest();
     const bool shared = slabs_.shared(level);
@@ -152,6 +158,7 @@ class LoopsCuda final : public Loops<Real> {
   }
 
  private:
+  /// Addresses of the first own plane; ghost planes lie before and after.
   struct Arrays {
     Real *potential = nullptr, *other = nullptr, *source = nullptr;
     bool has_potential_around = false, has_source_around = false;  // planes of other ranks, of a level that is shared
@@ -163,6 +170,7 @@ class LoopsCuda final : public Loops<Real> {
   /// Values of an array of a level, with room for planes around.
   std::int64_t room(int level) const { return (slabs_.count(level) + 2 * slabs_.copies(level)) * plane(level); }
 
+  /// One buffer for all coarser levels. The finest level uses the caller's field and scratch.
   void take_memory() {
     const std::int64_t whole = slabs_.shared(coarsest()) ? levels_.back().cells() : 0;
     std::int64_t coarse = 0;
@@ -233,6 +241,7 @@ class LoopsCuda final : public Loops<Real> {
     device_.memory().from_host(parts_.data(), all.data(), all.size() * sizeof(double));
   }
 
+  /// Shared memory above 48 KiB must be asked for.
   template <bool full>
   void solve_in_one_block(const Arrays& a) {
     using Body = SolveDirectly<Real, full>;
@@ -249,6 +258,7 @@ class LoopsCuda final : public Loops<Real> {
     cuda::check(cudaGetLastError(), "solve directly");
   }
 
+  /// Only where all axes are halved does the sweep kernel interpolate the correction itself.
   bool corrects_in_pass(int level, int sweeps) const {
     return sweeps > 0 && at(level).fx * at(level).fy * at(level).fz == 8;
   }
@@ -270,6 +280,7 @@ class LoopsCuda final : public Loops<Real> {
     return result;
   }
 
+  /// Variants of the sweep for this boundary; slab: planes are those of a rank, with ghost planes.
   template <bool slab>
   SweepKernels<Real> kernels() const {
     constexpr int warps = sizeof(Real) == 4 ? 16 : 8;
@@ -295,12 +306,14 @@ class LoopsCuda final : public Loops<Real> {
       left -= kernel.half_sweeps;
     }
   }
+  /// One launch, after the ghost planes that it reads have been fetched.
   void pass(int level, const SweepKernel<Real>& kernel, bool from_zero, bool correct) {
     fetch_around(level, !from_zero, true, correct);
     kernel.launch(device_.stream(), sweep_arguments(level, from_zero), kernel.chunks[static_cast<std::size_t>(level)]);
     measured_ = kernel.sums_of_two(at(level));
   }
 
+  /// whole: the potential is interpolated in place of what is there; else a correction is added.
   template <bool whole>
   void interpolate(int level) {
     const Level<Real>&g = at(level), &c = at(level + 1);
@@ -336,6 +349,7 @@ class LoopsCuda final : public Loops<Real> {
     launch_places("transform", g.nx, g.ny, g.nz, device_.stream(), body);
   }
 
+  /// The mean of all cells, left on the device.
   void mean_of(const Real* values) {
     const Level<Real>& g = levels_.front();
     const cudaStream_t stream = cuda::handle(device_.stream());

@@ -18,6 +18,7 @@ __global__ void __launch_bounds__(256) each_place(int nx, int ny, Body body) {
   const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x), y = static_cast<int>(blockIdx.y * 8 + threadIdx.y);
   if (x < nx && y < ny) body(x, y, static_cast<int>(blockIdx.z));
 }
+/// A thread per place: blocks of 32 by 8 places of a plane, so that lanes follow x.
 template <class Body>
 void launch_places(const char* name, int nx, int ny, int nz, Stream stream, const Body& body) {
   const dim3 grid(static_cast<unsigned>((nx + 31) / 32), static_cast<unsigned>((ny + 7) / 8),
@@ -26,6 +27,7 @@ void launch_places(const char* name, int nx, int ny, int nz, Stream stream, cons
   cuda::check(cudaGetLastError(), name);
 }
 
+/// Two neighbouring values, read and written at once.
 template <class Real>
 struct alignas(2 * sizeof(Real)) Pair {
   Real v[2];
@@ -365,6 +367,8 @@ struct SolveDirectly {
     return row * (most + 1) + i - row * nx();
   }
 
+  /// Steps: (1) matrices, eigenvalues and source into shared memory, (2) x, y, z to the eigenvectors, (3) division,
+  /// (4) z, y, x back, (5) the potential to device memory. values[0] and values[1] take turns.
   __device__ void operator()(Shared& shared, int thread) const {
     const int count = nx() * ny() * nz();
     for (int i = thread; i < 6 * most * most; i += threads) {
@@ -399,6 +403,7 @@ struct SolveDirectly {
     return sum;
   }
 
+  /// All lines along an axis, from values[from] to the other array.
   __device__ void transform(Shared& shared, int axis, int back, int from, int thread) const {
     const int n = cells(axis), lines = nx() * ny() * nz() / n, pitch = most + 1;
     const int stride = axis == 0 ? 1 : axis == 1 ? pitch : ny() * pitch;

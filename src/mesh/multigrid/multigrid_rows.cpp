@@ -1,5 +1,9 @@
 // Plain loops over a row of cells that the compiler vectorises (this file is compiled with -O3), once per instruction
 // set. Multiplications and additions are not contracted, so all of them give the same bits.
+//
+// Values next to a row come from RowsBeside; what lies beyond isolated walls is zero, and the walls' part of the
+// stencil is in its diagonal. Sums are split over `lanes` columns of fixed meaning, so that every instruction set adds
+// the same numbers in the same order.
 #include "mesh/multigrid/multigrid_rows.hpp"
 
 #include "device/simd_targets.hpp"
@@ -14,6 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace pergola::multigrid::HWY_NAMESPACE {
 
+/// A half-sweep over one row: cells of one colour (`parity`) get the relaxed value. `work` holds one row.
 template <class Real>
 void relax(const Row<Real>& row, const RowsBeside<Real>& beside, int parity, const Real* source, Real* value,
            Real* HWY_RESTRICT work) {
@@ -34,6 +39,7 @@ void relax(const Row<Real>& row, const RowsBeside<Real>& beside, int parity, con
   for (int i = 0; i < n; ++i) value[i] = i % 2 == parity ? work[i] : value[i];
 }
 
+/// source - A value for all cells of a row.
 template <class Real>
 void residual(const Row<Real>& row, const RowsBeside<Real>& beside, const Real* source, const Real* value,
               Real* HWY_RESTRICT out) {
@@ -52,6 +58,7 @@ void residual(const Row<Real>& row, const RowsBeside<Real>& beside, const Real* 
   out[n - 1] = left(n - 1, value[n - 2], row.periodic ? value[0] : 0, outer);
 }
 
+/// Adds `factor` times the cells of a row, or their pairs where x is halved, to a coarser row.
 template <class Real>
 void add_pairs(int cells_out, bool pairs, Real factor, const Real* HWY_RESTRICT in, Real* HWY_RESTRICT out) {
   if (pairs)
@@ -65,6 +72,7 @@ void add(int cells, Real factor, const Real* HWY_RESTRICT in, Real* HWY_RESTRICT
   for (int i = 0; i < cells; ++i) out[i] += factor * in[i];
 }
 
+/// Linear interpolation from a coarse row with one more cell at each end; `onto` adds, else it overwrites.
 template <bool onto, class Real>
 void spread_to(int cells_in, bool pairs, const Real* HWY_RESTRICT in, Real* HWY_RESTRICT out) {
   const auto put = [out](int i, Real value) { out[i] = onto ? out[i] + value : value; };
@@ -82,11 +90,13 @@ void spread(int cells_in, bool pairs, bool onto, const Real* in, Real* out) {
   onto ? spread_to<true>(cells_in, pairs, in, out) : spread_to<false>(cells_in, pairs, in, out);
 }
 
+/// out = factor (in - offset), with the difference in double precision.
 template <class Real>
 void scale(int cells, double factor, double offset, const Real* in, Real* out) {
   for (int i = 0; i < cells; ++i) out[i] = static_cast<Real>(factor * (static_cast<double>(in[i]) - offset));
 }
 
+/// Σ in², column by column.
 template <class Real>
 void add_squares(int cells, const Real* HWY_RESTRICT in, double* HWY_RESTRICT sums) {
   double part[lanes] = {};
@@ -97,6 +107,7 @@ void add_squares(int cells, const Real* HWY_RESTRICT in, double* HWY_RESTRICT su
   for (int k = 0; k < lanes; ++k) sums[k] += part[k];
 }
 
+/// Σ in x^p for p below `powers`.
 template <int powers, class Real>
 void add_moments_of(int cells, const Real* HWY_RESTRICT in, const double* HWY_RESTRICT x, double* HWY_RESTRICT sums) {
   double part[powers][lanes] = {};

@@ -15,6 +15,7 @@ namespace pergola::multigrid {
 /// What is done with the residual that the sweeps leave.
 enum class After { nothing, average, measure };
 
+/// Arguments of one launch; all arrays lie in device memory. A pass reads `potential` and writes `out`.
 template <class Real>
 struct SweepArguments {
   Level<Real> level;
@@ -200,12 +201,14 @@ struct Sweep {
   __device__ __forceinline__ Real from_above(int exchange) const {
     return shared.edge[1 - odd][exchange][0][warp + 1 < warps ? warp + 1 : warp][lane];
   }
+  /// Puts the lowest and highest row of the warp into shared memory for its neighbours in the next step.
   template <int odd>
   __device__ __forceinline__ void send(int exchange, int age, bool other) const {
     shared.edge[odd][exchange][0][warp][lane] = value[age][0][other ? odd : 1 - odd];
     shared.edge[odd][exchange][1][warp][lane] = value[age][rows - 1][other ? 1 - odd : odd];
   }
 
+  /// Half-sweep s of step t: relaxes one cell of each pair in plane t - s.
   template <int odd, int s>
   __device__ __forceinline__ void half_sweep(int t) {
     const auto& stencil = a.level.stencil;
@@ -228,6 +231,7 @@ struct Sweep {
     if constexpr (s == half_sweeps && after != After::nothing) send<odd>(s + 1, s, true);
   }
 
+  /// Half-sweeps s, s + 1 … of a step, unrolled at compile time.
   template <int odd, int s>
   __device__ __forceinline__ void half_sweeps_from(int t) {
     if constexpr (s <= half_sweeps) {
@@ -290,6 +294,7 @@ struct Sweep {
     }
   }
 
+  /// Adds the squares of two rows to the lane's sums: residual, source, potential.
   __device__ __forceinline__ void measure(int z, int r, const Real (&residual)[2][2]) {
     Real sum[3] = {0, 0, 0};
 #pragma unroll
@@ -304,6 +309,8 @@ struct Sweep {
     for (int k = 0; k < 3; ++k) squares[k] += sum[k];
   }
 
+  /// Step t: (1) plane t enters the registers, (2) the next plane is read, (3) half-sweeps on the planes behind it,
+  /// (4) the oldest relaxed plane is written, (5) its residual one step later, (6) planes move one place on.
   template <int odd>
   __device__ __forceinline__ void step(int t, int begin, int end) {
 #pragma unroll
@@ -335,6 +342,7 @@ struct Sweep {
     __syncthreads();
   }
 
+  /// All planes of the block, with `halo` planes before and after them for the half-sweeps.
   __device__ __forceinline__ void march() {
     const int begin = first_plane() + static_cast<int>(blockIdx.z) * a.chunk;
     const int end = min(begin + a.chunk, first_plane() + a.planes);
@@ -366,6 +374,7 @@ struct Sweep {
   }
 };
 
+/// Blocks of 32 × warps threads; the grid's z counts chunks of planes.
 template <class S, class Real>
 __global__ void __launch_bounds__(S::threads) sweep_kernel(const __grid_constant__ SweepArguments<Real> arguments) {
   extern __shared__ __align__(16) char memory[];
@@ -436,6 +445,7 @@ template <class Real>
 struct SweepKernels {
   std::array<std::array<std::vector<SweepKernel<Real>>, 3>, 2> choices;
 
+  /// The variant with the most half-sweeps that are not more than wanted.
   const SweepKernel<Real>& most(bool correct, After after, int half_sweeps) const {
     const auto& choice = choices[correct][static_cast<std::size_t>(after)];
     auto found = choice.begin();
@@ -450,6 +460,7 @@ struct SweepKernels {
         for (SweepKernel<Real>& kernel : choice) body(kernel);
   }
 
+  /// All variants of a boundary and a shape. Doubles have too few registers for four half-sweeps at once.
   template <bool periodic, bool slab, int rows, int warps>
   static SweepKernels make() {
     SweepKernels result;
