@@ -52,6 +52,10 @@ template Option Command::add_option(const std::string&, std::vector<std::string>
 
 Option Command::add_option_function(const std::string& names, const std::function<void(const std::string&)>& take,
                                     const std::string& help) {
+  // CLI11 2.4 (Ubuntu 24.04) takes --h for the help's -h: a command with an option h has its help as --help alone
+  // there.
+  if constexpr (CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR == 4)
+    if (names == "--h") app_->set_help_flag("--help", "This help");
   return Option(app_->add_option_function<std::string>(names, take, help));
 }
 Option Command::add_flag(const std::string& names, bool& value, const std::string& help) {
