@@ -70,7 +70,7 @@ endfunction()
 
 # The files of a folder are compiled PERGOLA_UNITY_FILES at a time as one source: names in anonymous namespaces are unique in a folder. Files with options of
 # their own, and those without precompiled headers, are compiled alone.
-set(PERGOLA_UNITY_FILES 10 CACHE STRING "Files of a folder that are compiled as one; 1 compiles each alone")
+set(PERGOLA_UNITY_FILES 16 CACHE STRING "Files of a folder that are compiled as one; 1 compiles each alone")
 function(pergola_compile_together target)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
