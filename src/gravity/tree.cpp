@@ -25,8 +25,9 @@ struct Calibration {
   double angle[2], target_angle[2], tolerance[2];
   double unequal[2];  // part of the tolerance where softening lengths differ
 };
-constexpr Calibration rows[] = {{1e-2, 1e-3, 4, {1.0, 0.845}, {0.65, 0.495}, {1.5e-1, 6.3e-3}, {0.35, 0.35}},
-                                {1e-3, 1e-5, 5, {0.93, 0.7}, {0.54, 0.4}, {1.6e-2, 3e-5}, {0.3, 0.8}}};
+constexpr Calibration tree_calibration[] = {
+    {1e-2, 1e-3, 4, {1.0, 0.845}, {0.65, 0.495}, {1.5e-1, 6.3e-3}, {0.35, 0.35}},
+    {1e-3, 1e-5, 5, {0.93, 0.7}, {0.54, 0.4}, {1.6e-2, 3e-5}, {0.3, 0.8}}};
 
 /// Cells a few softening lengths ε wide act on each other from about their width w on, with lengths that may be wrong
 /// for most of their pairs: an error of the order of (ε/w)², which is to stay a fraction of the accuracy.
@@ -46,10 +47,10 @@ tree::Opening tree_opening(const TreeOptions& options, const Softening& softenin
     opening.target_angle = options.opening_angle / 2;
     return opening;
   }
-  const double x = std::clamp(options.accuracy, std::end(rows)[-1].below, rows[0].above);
+  const double x = std::clamp(options.accuracy, std::end(tree_calibration)[-1].below, tree_calibration[0].above);
   std::size_t k = 0;
-  while (k + 1 < std::size(rows) && x < rows[k].below) ++k;
-  const Calibration& row = rows[k];
+  while (k + 1 < std::size(tree_calibration) && x < tree_calibration[k].below) ++k;
+  const Calibration& row = tree_calibration[k];
   const double part = (std::log(row.above) - std::log(x)) / (std::log(row.above) - std::log(row.below));
   const auto at = [part](const double(&ends)[2]) { return between(ends[0], ends[1], part); };
   opening.order = options.order > 0 ? options.order : row.order;
