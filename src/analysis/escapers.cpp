@@ -87,7 +87,7 @@ void add_escapers(const AnalysisSnapshot& snapshot, const AnalysisOptions& optio
   if (snapshot.box.periodic())
     throw Error(
         ErrorKind::input,
-        fmt::format("{}: is a periodic box, which nobody escapes from; expected an isolated system", snapshot.name));
+        fmt::format("{}: is a periodic box, which no particle leaves; expected an isolated system", snapshot.name));
   const double a = snapshot.universe ? snapshot.universe->scale_factor : 1;
   const AnalysisSnapshot proper = in_proper_lengths(snapshot);
   const Escapers found = find_escapers(proper, potentials_in(proper, a * options.softening, device));

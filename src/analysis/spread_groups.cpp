@@ -127,22 +127,22 @@ std::vector<GroupOwner> find_owners(Communicator& ranks, const SlabSets& sets, s
   const auto size = static_cast<std::size_t>(ranks.size());
   std::vector<std::vector<MemberCount>> asked(size);
   for (const MemberCount& one : added_up(std::move(parts))) asked[one.label % size].push_back(one);
-  const auto told = exchange_lists(ranks, asked);
+  const auto counts_of_ranks = exchange_lists(ranks, asked);
   std::vector<GroupOwner> sums;
   std::vector<MemberCount> all;
-  for (const auto& list : told) all.insert(all.end(), list.begin(), list.end());
+  for (const auto& list : counts_of_ranks) all.insert(all.end(), list.begin(), list.end());
   for (const MemberCount& one : added_up(std::move(all))) sums.push_back({one.label, one.count, 0, 0});
   const auto sum_of = [&](std::uint64_t label) {
     return std::lower_bound(sums.begin(), sums.end(), label,
                             [](const GroupOwner& a, std::uint64_t b) { return a.label < b; });
   };
   for (std::size_t rank = 0; rank < size; ++rank)
-    for (const MemberCount& one : told[rank])
+    for (const MemberCount& one : counts_of_ranks[rank])
       if (const auto sum = sum_of(one.label); one.count > sum->most)
         sum->most = one.count, sum->owner = static_cast<std::int64_t>(rank);
   std::vector<std::vector<GroupOwner>> answers(size);
   for (std::size_t rank = 0; rank < size; ++rank)
-    for (const MemberCount& one : told[rank]) answers[rank].push_back(*sum_of(one.label));
+    for (const MemberCount& one : counts_of_ranks[rank]) answers[rank].push_back(*sum_of(one.label));
   for (const auto& list : exchange_lists(ranks, answers))
     for (const GroupOwner& one : list)
       if (one.count >= least) found.push_back(one);

@@ -41,10 +41,10 @@ void fail_where(const ParticleFault& fault, const char* (*reason)(std::int64_t k
   struct {
     double time = 0;
     ParticleState state;
-  } told;
-  if (keeper == ranks->rank()) told = {fault.time, state()};
-  ranks->broadcast(&told, sizeof told, keeper);
-  throw ParticleFailure(reason(found % 4), told.time, told.state);
+  } lowest;
+  if (keeper == ranks->rank()) lowest = {fault.time, state()};
+  ranks->broadcast(&lowest, sizeof lowest, keeper);
+  throw ParticleFailure(reason(found % 4), lowest.time, lowest.state);
 }
 
 Error too_many_ticks(double time) {

@@ -37,28 +37,6 @@ std::vector<Missing> search_all(int threads, std::int64_t count, const Body& bod
   return all;
 }
 
-/// The walks as searches, wherever they go.
-template <class T>
-std::vector<WalkTask<T>> begin_search(const TreeView<T>& tree, const OpenSpace&, const Opening& opening,
-                                      const ActiveSet& active, std::uint32_t grain, const Search& search) {
-  return begin_walk(tree, OpenSpace(), opening, active, grain, {}, search);
-}
-template <class T>
-std::vector<WalkTask<T>> begin_search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening,
-                                      const ActiveSet& active, std::uint32_t grain, const Search& search) {
-  return begin_walk(tree, box, opening, active, grain, {}, search);
-}
-template <class T>
-void search(const TreeView<T>& tree, const OpenSpace&, const Opening& opening, const ActiveSet& active,
-            const WalkTask<T>& task, const Search& search) {
-  walk(tree, OpenSpace(), opening, active, task, {}, search);
-}
-template <class T>
-void search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening, const ActiveSet& active,
-            const WalkTask<T>& task, const Search& search) {
-  walk(tree, box, opening, active, task, {}, search);
-}
-
 }  // namespace
 
 template <class T>
@@ -327,9 +305,9 @@ void DistributedOctree<T>::fetch_in(const Space& space, const Opening& opening, 
   {
     const TreeView<T> view = this->view();
     const std::vector<WalkTask<T>> tasks =
-        begin_search(view, space, opening, active, search_grain, {foreign_.data(), &missing});
+        begin_walk(view, space, opening, active, search_grain, {}, {foreign_.data(), &missing});
     const auto look = [&](std::int64_t k, MissingCells& found) {
-      search(view, space, opening, active, tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
+      walk(view, space, opening, active, tasks[static_cast<std::size_t>(k)], {}, {foreign_.data(), &found});
     };
     missing = search_all(threads, std::ssize(tasks), look, std::move(missing));
   }
@@ -340,7 +318,7 @@ void DistributedOctree<T>::fetch_in(const Space& space, const Opening& opening, 
         search_all(threads, (count + missing_chunk - 1) / missing_chunk, [&](std::int64_t k, MissingCells& found) {
           WalkTask<T> task{0, {}, std::vector<T>(static_cast<std::size_t>(multipole_stride(highest_order)))};
           const auto go_on = [&] {
-            if (!task.candidates.empty()) search(view, space, opening, active, task, {foreign_.data(), &found});
+            if (!task.candidates.empty()) walk(view, space, opening, active, task, {}, {foreign_.data(), &found});
             task.candidates.clear();
           };
           for (std::int64_t i = k * missing_chunk; i < std::min(count, (k + 1) * missing_chunk); ++i) {
