@@ -104,7 +104,8 @@ def time_text(seconds):
 
 
 def figure_text(case):
-    text = f"{number_text(case['rate'])} {case['unit']}, {time_text(case['seconds'])}"
+    each = f" ({number_text(1e9 / case['rate'])} ns each)" if case["unit"] == "particle steps/s" else ""
+    text = f"{number_text(case['rate'])} {case['unit']}{each}, {time_text(case['seconds'])}"
     errors = [number_text(case["error"][which]) for which in ("median", "p99", "rms_difference") if which in case.get("error", {})]
     return text + (f"; errors {', '.join(errors)}" if errors else "")
 
