@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the documentation's site from the Markdown of the repository:  scripts/site.py [--output FOLDER] [--check-only]
 
-The pages are those of docs/ with its notebooks, README.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md and the references that scripts/api_reference.py makes; mkdocs.yml says how
-they are ordered. They are laid out under FOLDER/pages (default: build/site), with links that fit there, and mkdocs (Debian's package)
+The pages are those of docs/ with its notebooks, README.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md, the README.md of every room in src/ and the references that
+scripts/api_reference.py makes; mkdocs.yml says how they are ordered. They are laid out under FOLDER/pages (default: build/site), with links that fit there, and mkdocs (Debian's package)
 builds FOLDER/html from them. Every link to a file, a folder or a heading of the repository is checked first.
 Exit code 1 where a link is broken or a page is in no menu, 77 where mkdocs is missing.
 """
@@ -28,6 +28,8 @@ def sources():
     found = dict(FRONT)
     for path in sorted((ROOT / "docs").rglob("*.md")):
         found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
+    for path in sorted((ROOT / "src").glob("*/README.md")):
+        found[path.relative_to(ROOT).as_posix()] = f"rooms/{path.parent.name}.md"
     return found
 
 
