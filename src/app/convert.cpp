@@ -51,21 +51,6 @@ std::string suffixes_help() {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Contents of the input that the output cannot have.
-std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, const SnapshotFormatEntry& format) {
-  std::vector<std::string> names = input.not_carried;
-  const SnapshotHeader& header = input.header;
-  if (potential && !format.can.potentials) names.emplace_back("potentials");
-  const bool ones = header.units && header.units->length_cm == 1 && header.units->mass_g == 1 &&
-                    header.units->velocity_cm_per_s == 1;  // N-body units, as files state them
-  if (header.units && !ones && !format.can.units) names.emplace_back("units");
-  if (format.can.header) return names;
-  if (header.time != 0) names.emplace_back("time");
-  if (header.box_size != 0) names.emplace_back("box");
-  if (header.hubble_param) names.emplace_back("cosmology");
-  return names;
-}
-
 /// Contradicting options are refused before the input is opened.
 void convert(const Context& context, const ConvertOptions& options) {
   WriteOptions write;
@@ -97,8 +82,9 @@ void convert(const Context& context, const ConvertOptions& options) {
   WrittenFiles files(outputs);
   write_snapshot(options.output, input.header, source, contents, write);
   wait.end();
-  const std::vector<std::string> lost = dropped(input, contents.potential, format);
-  if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
+  std::vector<std::string> lost = input.not_carried;
+  for (auto& name : not_carried(input.header, contents.potential, format)) lost.push_back(std::move(name));
+  note_lost(context, lost, input.header, options.input);
   if (!context.json)
     context.remark(fmt::format("{}: {} particles as {} in {} precision{}", options.output, source.count(), format.name,
                                write.single_precision ? "single" : "double",

@@ -117,7 +117,7 @@ ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
 
 /// The record of --json: every option of the model, given or default, so that the file can be made again.
 nlohmann::json ic_summary(const ModelInfo& model, const ModelOptions& options, const IcRequest& request,
-                          std::int64_t count, double mass) {
+                          std::int64_t count, double mass, const std::vector<std::string>& lost) {
   nlohmann::json values = nlohmann::json::object();
   for (const auto& option : model.options) {
     const auto given = options.values.find(option.name);
@@ -135,6 +135,7 @@ nlohmann::json ic_summary(const ModelInfo& model, const ModelOptions& options, c
           {"units", units_of(model, request)},
           {"mass", mass},
           {"options", values},
+          {"not_carried", lost},
           {"file", request.output}};
 }
 
@@ -237,6 +238,7 @@ void make_initial_conditions(const ModelInfo& model, const IcRequest& request, c
   ranks.barrier();  // no rank may look for the file after another has written it
   const MadeParticles particles = make_particles(model, options, request, device, context);
   const SnapshotHeader header = header_of(model, options, request);
+  const std::vector<std::string> lost = not_carried(header, false, format);
   wait.begins("writing " + request.output);
   WrittenFiles files(outputs);  // on all ranks: a signal may end one while another gives them their names
   if (ShareSource own = particles.own(); ranks.size() > 1)
@@ -246,13 +248,15 @@ void make_initial_conditions(const ModelInfo& model, const IcRequest& request, c
   wait.end();
   context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles.total,
                              options.seed, particles.on_device ? ", made on " + device->spec() : ""));
+  note_lost(context, lost, header);
   if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
   const double mass = context.json ? mass_of_all(particles, ranks) : 0;
   on_root(ranks, [&] {
-    files.print_and_keep(context, "",
-                         context.json ? ic_summary(model, options, request, particles.total, mass) : nlohmann::json());
+    files.print_and_keep(
+        context, "",
+        context.json ? ic_summary(model, options, request, particles.total, mass, lost) : nlohmann::json());
   });
   files.keep();
 }

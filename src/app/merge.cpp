@@ -66,7 +66,8 @@ void merge(const Context& context, MergeRequest request) {
   check_output_file(request.output, request.overwrite);
   WriteOptions write;
   write.format = format_from_name(request.output);
-  write.single_precision = snapshot_format(write.format).single_precision.value_or(false) && !request.full;
+  const SnapshotFormatEntry& format = snapshot_format(write.format);
+  write.single_precision = format.single_precision.value_or(false) && !request.full;
   write.threads = context.threads;
   if (context.device_given) context.open_device();
   Snapshot first = read_system(request.first), second = read_system(request.second);
@@ -91,9 +92,12 @@ void merge(const Context& context, MergeRequest request) {
                                                          orbit.pericentre, orbit.eccentricity, orbit.separation);
   context.remark(fmt::format("{}: {} particles, two points would be at the pericentre after {:.4g}", request.output,
                              merged.particles.size(), time));
+  const std::vector<std::string> lost = not_carried(merged.header, false, format);
+  note_lost(context, lost, merged.header, request.first);
   files.print_and_keep(context, "",
                        {{"file", request.output},
                         {"n", merged.particles.size()},
+                        {"not_carried", lost},
                         {"masses", masses},
                         {"pericentre", orbit.pericentre},
                         {"eccentricity", orbit.eccentricity},

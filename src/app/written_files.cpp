@@ -4,14 +4,18 @@
 // same files if a signal or lack of memory ends the program.
 #include "app/written_files.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/command.hpp"
 #include "base/error.hpp"
+#include "config/file_units.hpp"
 #include "io/snapshot.hpp"
+#include "io/snapshot_formats.hpp"
 
 namespace pergola::app {
 
@@ -76,6 +80,16 @@ std::vector<fs::path> files_of_snapshot(const fs::path& name, int files) {
   std::vector<fs::path> names;
   for (int k = 0; k < files; ++k) names.push_back(name_in_set(name, k));
   return names;
+}
+
+void note_lost(const Context& context, const std::vector<std::string>& lost, const SnapshotHeader& header,
+               const std::string& from) {
+  const bool units = std::find(lost.begin(), lost.end(), "units") != lost.end();
+  if (!lost.empty())
+    context.remark(fmt::format("note: not carried over: {}{}", fmt::join(lost, ", "),
+                               units ? "; a run of the file needs " + units_statement(*header.units) : ""));
+  if (!from.empty() && !states_units(header.units))
+    context.remark(fmt::format("note: {} states no units, so none are written", from));
 }
 
 void refuse_input_as_output(const std::string& what, const std::string& output, const std::vector<fs::path>& inputs) {

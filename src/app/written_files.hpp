@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/atomic_file.hpp"
+#include "io/snapshot.hpp"
 
 namespace pergola::app {
 
@@ -42,6 +43,11 @@ class WrittenFiles {
 
 /// The names of a snapshot in `files` files.
 std::vector<std::filesystem::path> files_of_snapshot(const std::filesystem::path& name, int files);
+
+/// Says what a written snapshot does not hold of its particles (not_carried() of io/snapshot_formats.hpp), and how a
+/// run states the units that are lost; of particles from a file also that this states none. `header`: of the particles.
+void note_lost(const Context& context, const std::vector<std::string>& lost, const SnapshotHeader& header,
+               const std::string& from = "");
 
 /// Throws Error(input) if `output` is one of the inputs, under any name. `what` begins the message.
 void refuse_input_as_output(const std::string& what, const std::string& output,

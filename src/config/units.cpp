@@ -7,9 +7,11 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
+#include "config/file_units.hpp"
 #include "config/keys.hpp"
 #include "config/kind.hpp"
 #include "io/snapshot.hpp"
+#include "io/snapshot_formats.hpp"
 
 // units.system names the meaning of all numbers of a run. "auto" takes the units that a file of particles states, else
 // N-body units (G = 1). "custom" is given by length, mass, and velocity or time, in cgs or in SI; stored are cgs.
@@ -60,13 +62,15 @@ KeyProblem unknown_system(const KindEntry& kind, const std::string* word) {
   return problem;
 }
 
-/// A file that states none, or ones as N-body units do, says nothing.
-bool states_units(const std::optional<FileUnits>& units) {
-  return units && !(units->length_cm == 1 && units->mass_g == 1 && units->velocity_cm_per_s == 1);
-}
-
 UnitSystem units_of(const FileUnits& units) {
   return custom_units(units.length_cm, units.mass_g, units.velocity_cm_per_s);
+}
+
+/// The configuration's table for the units of a file: a named system if they are one, else custom units.
+RunConfig::Units table_of(const FileUnits& stated) {
+  for (const auto& system : unit_systems())
+    if (same_units(units_of(stated), system)) return {.system = system.name};
+  return {"custom", stated.length_cm, stated.mass_g, stated.velocity_cm_per_s, 0};
 }
 
 /// Both systems of a conflict are shown in cgs.
@@ -148,12 +152,30 @@ void take_file_units(RunConfig& config, const std::string& file, const std::opti
                     "take those of the file",
                     config.source, file, text_of(of_file), config.units.system, text_of(given)));
   }
-  for (const auto& system : unit_systems())
-    if (same_units(of_file, system)) {
-      config.units.system = system.name;
-      return;
-    }
-  config.units = {"custom", stated->length_cm, stated->mass_g, stated->velocity_cm_per_s, 0};
+  config.units = table_of(*stated);
+}
+
+std::vector<std::string> files_without_units(const RunConfig& config) {
+  std::vector<std::string> files;
+  if (config.units.system != "auto") return files;
+  for (const auto& part : config.particles.all())
+    if (!part.file.empty()) files.push_back(part.file);
+  return files;
+}
+
+std::string assumed_units_text(const std::string& file) {
+  return fmt::format(
+      "{}: states no units: taken as N-body units, in which G = 1; [units] system = \"gadget\", for example, states "
+      "others",
+      file);
+}
+
+std::string units_statement(const FileUnits& units) {
+  const RunConfig::Units table = table_of(units);
+  const std::string system = fmt::format("[units] system = \"{}\"", table.system);
+  if (table.system != "custom") return system;
+  return fmt::format("{}, length_cm = {}, mass_g = {}, velocity_cm_per_s = {}", system, to_text(table.length_cm),
+                     to_text(table.mass_g), to_text(table.velocity_cm_per_s));
 }
 
 /// Looks at all files of particles: they must agree with each other and with units.system.

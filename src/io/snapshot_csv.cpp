@@ -199,7 +199,7 @@ constexpr std::int64_t lines_per_text = 8192;
 /// "id,mass[Msun],x[AU],..."; ones, as N-body units have them, are not stated.
 std::string column_names(const std::optional<FileUnits>& units) {
   std::string names = "id";
-  const bool stated = units && !(units->length_cm == 1 && units->mass_g == 1 && units->velocity_cm_per_s == 1);
+  const bool stated = states_units(units);
   for (const auto& column : real_columns) {
     names += fmt::format(",{}", column);
     if (stated)

@@ -51,6 +51,21 @@ const SnapshotFormatEntry* find_snapshot_format(std::string_view name) {
   return nullptr;
 }
 
+bool states_units(const std::optional<FileUnits>& units) {
+  return units && !(units->length_cm == 1 && units->mass_g == 1 && units->velocity_cm_per_s == 1);
+}
+
+std::vector<std::string> not_carried(const SnapshotHeader& header, bool potentials, const SnapshotFormatEntry& format) {
+  std::vector<std::string> names;
+  if (potentials && !format.can.potentials) names.emplace_back("potentials");
+  if (states_units(header.units) && !format.can.units) names.emplace_back("units");
+  if (format.can.header) return names;
+  if (header.time != 0) names.emplace_back("time");
+  if (header.box_size != 0) names.emplace_back("box");
+  if (header.hubble_param) names.emplace_back("cosmology");
+  return names;
+}
+
 /// The name plays no part: files of other programs have all kinds of suffixes.
 const SnapshotFormatEntry& format_of_file(const fs::path& path) {
   const InputFile file(path);

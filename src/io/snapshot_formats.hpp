@@ -85,6 +85,13 @@ PERGOLA_API const SnapshotFormatEntry* find_snapshot_format(std::string_view nam
 /// By the contents of a file. Throws Error(input) for a file that is no snapshot.
 const SnapshotFormatEntry& format_of_file(const std::filesystem::path& path);
 
+/// Whether these say what the numbers mean: a file without any, or with ones as N-body units have them, does not.
+PERGOLA_API bool states_units(const std::optional<FileUnits>& units);
+/// What a file of this format cannot hold of particles with this header: "units", "potentials", "time", "box",
+/// "cosmology".
+PERGOLA_API std::vector<std::string> not_carried(const SnapshotHeader& header, bool potentials,
+                                                 const SnapshotFormatEntry& format);
+
 // Each in the source of its format.
 SnapshotFormatEntry hdf5_snapshot_format();
 SnapshotFormatEntry gadget1_snapshot_format();

@@ -80,10 +80,23 @@ std::optional<FileUnits> read_units(const hdf5::File& file) {
                last = read_real(file, velocity ? velocity : time, group);
     if (!l || !m || !last) continue;
     const FileUnits units{*l, *m, velocity ? *last : *l / *last};
-    if (units.length_cm == 1 && units.mass_g == 1 && units.velocity_cm_per_s == 1) return std::nullopt;
-    return units;
+    return states_units(units) ? std::optional(units) : std::nullopt;
   }
   return std::nullopt;
+}
+
+/// Those that the data sets of a species carry as attributes to_cgs, as in GADGET-4 and AREPO. 0 is for no unit.
+std::optional<FileUnits> read_units_of_fields(const hdf5::File& file, const std::string& group) {
+  std::array<double, 3> found{};
+  const std::array<const char*, 3> names{"Coordinates", "Masses", "Velocities"};
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const std::string field = group + "/" + names[k];
+    if (!file.has(field)) return std::nullopt;
+    found[k] = read_real(file, "to_cgs", field.c_str()).value_or(0);
+    if (!(found[k] > 0)) return std::nullopt;
+  }
+  const FileUnits units{found[0], found[1], found[2]};
+  return states_units(units) ? std::optional(units) : std::nullopt;
 }
 
 /// `Time` of a universe of SWIFT is its age.
@@ -280,6 +293,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
       if (std::find(carried.begin(), carried.end(), name) == carried.end())
         piece_.not_carried.push_back(group + "/" + name);
     }
+    if (!piece_.header.units) piece_.header.units = read_units_of_fields(file, group);
     const Fields fields = open_fields(file, type, piece_);
     piece_.header.single_precision |= fields.coordinates.value_bytes <= 4;
     if (fields.ids) piece_.with_id += piece_.counts[type];

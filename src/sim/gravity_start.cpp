@@ -11,6 +11,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
+#include "base/vec.hpp"
+#include "config/file_units.hpp"
 #include "domain/share_source.hpp"
 #include "gravity/solver_entry.hpp"
 #include "particles/particle_source.hpp"
@@ -97,14 +100,25 @@ void check_shared_step(const RunConfig& config, double start, const char* key, d
 
 namespace {
 
-/// Some thousand particles, in ranges from all parts of the input.
-Particles some_of(ParticleSource& particles) {
-  constexpr std::int64_t stretches = 64, most = 4096;
-  Particles some, piece;
-  const std::int64_t n = particles.count(), parts = n > most ? stretches : 1, each = std::min(n, most) / parts;
+/// All of a few thousand particles, else so many in ranges from all parts of the input.
+struct SomeParticles {
+  Particles particles;
+  std::int64_t of = 0, range = 0;  // all particles; those of a range
+
+  bool all() const { return particles.size() == of; }
+  double share() const { return static_cast<double>(of) / static_cast<double>(particles.size()); }
+};
+
+/// The ranges lie in the middles of the parts: a reader that checks particles when it reads the first of them is left
+/// alone.
+SomeParticles some_of(ParticleSource& particles, std::int64_t most = 4096) {
+  constexpr std::int64_t ranges = 64;
+  const std::int64_t n = particles.count(), parts = n > most ? ranges : 1, each = std::min(n, most) / parts;
+  SomeParticles some{{}, n, each};
+  Particles piece;
   for (std::int64_t k = 0; k < parts; ++k) {
-    particles.read(n / parts * k, each, piece);
-    some.append(piece);
+    particles.read(n / parts * k + (n / parts - each) / 2, each, piece);
+    some.particles.append(piece);
   }
   return some;
 }
@@ -141,13 +155,94 @@ std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& pa
   const Vec3<double>& side = gravity.mesh.box.side;
   const auto& cells = gravity.mesh.cells;
   const double cell = std::max({side.x / cells[0], side.y / cells[1], side.z / cells[2]});
-  const double radius = radius_about_medians(some_of(particles));
+  const double radius = radius_about_medians(some_of(particles).particles);
   // Pulls of a mesh are too weak within about two cells: then half of the mass hardly pulls itself.
   if (radius >= cell) return {};
   return fmt::format(
       "gravity.mesh.cells: half of the mass lies within {:.3g}, less than a cell of {:.3g}: the mesh does not resolve "
       "it; use more cells, or leave out what is far away and makes the box {:.3g} wide, or gravity.solver = \"tree\"",
       radius, cell, std::max({side.x, side.y, side.z}));
+}
+
+namespace {
+
+/// 2T, about the mean velocity.
+double twice_kinetic(const Particles& p) {
+  double mass = 0, square = 0;
+  Vec3<double> momentum{0, 0, 0};
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    const Vec3<double> v{p.vx[i], p.vy[i], p.vz[i]};
+    mass += p.mass[i], momentum = momentum + p.mass[i] * v, square += p.mass[i] * dot(v, v);
+  }
+  const double about_mean = mass > 0 ? square - dot(momentum, momentum) / mass : 0;
+  return about_mean > 1e-12 * square ? about_mean : 0;  // else of rounding
+}
+
+/// |W|/G of all particles. Neighbours in the input may be neighbours in space, so pairs of a sample are of two ranges;
+/// their mean of 1/r stands for that of all.
+double pair_sum(const SomeParticles& some) {
+  const Particles& p = some.particles;
+  const std::size_t n = p.x.size(), range = some.all() ? 1 : static_cast<std::size_t>(some.range);
+  double pairs = 0, masses = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = (i / range + 1) * range; j < n; ++j) {
+      const double x = p.x[j] - p.x[i], y = p.y[j] - p.y[i], z = p.z[j] - p.z[i], product = p.mass[i] * p.mass[j];
+      const double distance = std::sqrt(x * x + y * y + z * z);
+      masses += product;
+      if (distance > 0) pairs += product / distance;
+    }
+  if (some.all() || !(masses > 0)) return pairs;
+  const double mass = some.share() * std::accumulate(p.mass.begin(), p.mass.end(), 0.0);
+  return pairs / masses * mass * mass / 2;
+}
+
+/// A sample says nothing of a system with a few heavy particles.
+bool stands_for_all(const SomeParticles& some, ParticleSource& particles) {
+  if (some.all()) return true;
+  const auto& mass = some.particles.mass;
+  const double expected = total_mass(particles), found = some.share() * std::accumulate(mass.begin(), mass.end(), 0.0);
+  return std::abs(found / expected - 1) < 0.2;
+}
+
+bool is_outside(double virial_ratio) {
+  return virial_ratio > 0 && (virial_ratio < least_virial_ratio || virial_ratio > most_virial_ratio);
+}
+
+/// The system of units in which 2T/|W| is nearest to 1. `with_one`: its value for G = 1.
+UnitSystem nearest_units(double with_one) {
+  const auto far = [with_one](const UnitSystem& units) {
+    return std::abs(std::log(with_one / units.gravitational_constant));
+  };
+  UnitSystem nearest = gadget_units();
+  for (const UnitSystem& units : unit_systems())
+    if (units.name != nbody_units().name && far(units) < far(nearest)) nearest = units;
+  return is_outside(with_one / nearest.gravitational_constant) ? gadget_units() : nearest;
+}
+
+}  // namespace
+
+StartLook look_at_start(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles) {
+  StartLook look;
+  if (config.cosmology || box_of(gravity).periodic() || !gravity.external.empty() || !gravity.user_forces.empty() ||
+      particles.device_source())
+    return look;
+  constexpr std::int64_t most = 2048;  // of whose pairs the sum takes some ten milliseconds
+  const SomeParticles some = some_of(particles, most);
+  const double kinetic = some.share() * twice_kinetic(some.particles);
+  const double potential = gravity.gravitational_constant * pair_sum(some);
+  if (!(kinetic > 0) || !(potential > 0) || !std::isfinite(kinetic / potential)) return look;
+  look.virial_ratio = kinetic / potential;
+  if (!is_outside(look.virial_ratio)) return look;
+  if (!stands_for_all(some, particles)) return {};
+  const std::vector<std::string> files = files_without_units(config);
+  if (files.empty()) return look;
+  const UnitSystem nearest = nearest_units(look.virial_ratio);
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{}: particles.file: expected 2T/|W| from {} to {} with G = 1, for {} states no units, found "
+                  "{:.3g}; state them: [units] system = \"{}\" ({}) makes it {:.3g}, \"nbody\" is G = 1",
+                  config.source, to_text(least_virial_ratio), to_text(most_virial_ratio), files[0], look.virial_ratio,
+                  nearest.name, unit_system_help(nearest.name), look.virial_ratio / nearest.gravitational_constant));
 }
 
 namespace {

@@ -30,6 +30,17 @@ void check_shared_step(const RunConfig& config, double start, const char* key, d
 /// makes the box that wide. `gravity`: with the box. Reads some thousand particles.
 std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& particles);
 
+/// What some thousand particles of an isolated system say of it as a whole.
+struct StartLook {
+  double virial_ratio = 0;  // 2T/|W|, about the mean velocity and without softening; 0: not known, or all are at rest
+};
+inline constexpr double least_virial_ratio = 0.01, most_virial_ratio = 100;
+
+/// Looks at the particles before they start. Nothing is known of a universe, a periodic box, particles in forces of
+/// others, and particles that are not on the host. Throws Error(input) for files without units whose particles do not
+/// belong together with G = 1. `gravity`: with the box.
+StartLook look_at_start(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles);
+
 /// Starts the integrator with these particles, at its own time. Returns whether they were made on its device
 /// (particles/device_source.hpp) and not read. Making them is the stage "initial conditions" of `profile`.
 bool start_noted(Integrator& integrator, ParticleSource& particles, double at, Profile* profile);

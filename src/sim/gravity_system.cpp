@@ -139,6 +139,7 @@ struct GravitySystem::Parts {
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
     check_step(at);
     crowded = crowded_mesh_remark(gravity, particles);
+    look_at_start(config, gravity, particles);
     size = particles.count();
     with_file_in_errors(config, [&] { begin(particles, at); });
   }

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "config/file_units.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
@@ -109,6 +110,8 @@ std::string default_softening_remark(const RunConfig& config) {
 
 /// What a file says of itself that the run takes otherwise.
 void add_file_remarks(const RunConfig& config, const Box& box, std::vector<Remark>& sentences) {
+  for (const std::string& name : files_without_units(config))
+    sentences.push_back({LogLevel::info, assumed_units_text(name)});
   const std::string& file = config.particles.file;
   if (file.empty()) return;
   SnapshotHeader header;

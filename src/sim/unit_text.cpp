@@ -2,6 +2,7 @@
 #include "sim/unit_text.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "io/snapshot_formats.hpp"
 
 #include <fmt/core.h>
 
@@ -52,8 +53,7 @@ std::string name_of(double size, const std::array<NamedUnit, count>& units) {
 /// N-body units are a scale of their own, which files express as 1.
 bool stated(const SnapshotHeader& header) {
   const auto& u = header.units;
-  return u && u->length_cm > 0 && u->mass_g > 0 && u->velocity_cm_per_s > 0 &&
-         !(u->length_cm == 1 && u->mass_g == 1 && u->velocity_cm_per_s == 1);
+  return states_units(u) && u->length_cm > 0 && u->mass_g > 0 && u->velocity_cm_per_s > 0;
 }
 
 struct StatedUnits {

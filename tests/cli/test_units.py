@@ -107,6 +107,53 @@ class Units(harness.CliTest):
         plain = self.good_json("convert", self.dir / "plain" / "snap_000.hdf5", self.dir / "b.g2")
         self.assertNotIn("units", plain["not_carried"])
 
+    # Reference: the galaxy is in equilibrium, so 2T/|W| is about 1 in its own units, kpc, 1e10 solar masses and km/s, and 43009 with G = 1.
+    def test_a_file_without_units_is_not_run_in_units_that_make_no_sense(self):
+        lost = harness.run(["ic", "m81", "--n", 400, "-o", self.dir / "m81.g2"])
+        self.assertEqual(lost.returncode, 0, lost.stderr)
+        self.assertIn('not carried over: units; a run of the file needs [units] system = "gadget"', lost.stderr)
+        config = self.config("m81.g2")
+        for command in (("run", config, "-o", self.dir / "out"), ("plan", config)):
+            said = self.bad(2, *command, "--set", "run.end_time=1e-3", says=["m81.g2", "2T/|W|", '[units] system = "gadget"', "G = 1"])
+            self.assertAlmostEqual(float(said.split(") makes it ")[1].split(",")[0]), 1, delta=0.4)
+        self.assertFalse((self.dir / "out").exists())
+        self.good("run", config, "-o", self.dir / "out", "--set", "run.end_time=1e-3", "--set", "units.system=gadget")
+        self.good("run", config, "-o", self.dir / "nbody", "--set", "run.end_time=1e-6", "--set", "units.system=nbody")
+
+    def test_a_run_says_which_units_it_assumes(self):
+        self.good("ic", "plummer", "--n", 100, "-o", self.dir / "plain.g2")
+        config = self.config("plain.g2")
+        for assumed in (True, False):
+            result = harness.run(["run", config, "-o", self.dir / f"out{assumed}", "--set", "run.end_time=0.01",
+                                  *([] if assumed else ["--set", "units.system=nbody"])])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual("plain.g2: states no units: taken as N-body units, in which G = 1" in result.stderr, assumed, result.stderr)
+        said = harness.run(["convert", self.dir / "plain.g2", self.dir / "plain.hdf5"]).stderr
+        self.assertIn("plain.g2 states no units", said)
+
+    def test_a_merged_file_that_loses_units_says_so(self):
+        stars = self.stars()
+        merged = harness.run(["merge", stars, stars, "--pericentre", 1, "--separation", 20, "-o", self.dir / "both.g2"])
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertIn('not carried over: units; a run of the file needs [units] system = "galactic"', merged.stderr)
+
+    # Reference: the attributes of GADGET-4's data sets (its users' guide, "Snapshot file format").
+    @harness.needs("h5py")
+    def test_units_of_the_data_sets_are_units_of_the_file(self):
+        import foreign_snapshots
+        import h5py
+        path = self.dir / "gadget4.hdf5"
+        foreign_snapshots.write_hdf5(path, foreign_snapshots.five_particles())
+        cgs = {"Coordinates": 3.085678e21, "Masses": 1.989e43, "Velocities": 1e5, "ParticleIDs": 0.0}
+        with h5py.File(path, "a") as file:
+            for name, factor in cgs.items():
+                file["PartType1"][name].attrs["to_cgs"] = factor
+        self.assertEqual(self.good_json("info", path)["units"], {"length_cm": 3.085678e21, "mass_g": 1.989e43, "velocity_cm_per_s": 1e5})
+        self.assertIn('system = "gadget"', self.good("run", self.config("gadget4.hdf5"), "--print-config"))
+        with h5py.File(path, "a") as file:
+            del file["PartType1/Masses"].attrs["to_cgs"]
+        self.assertIsNone(self.good_json("info", path)["units"])
+
     def test_columns_that_contradict_or_say_nothing_are_refused(self):
         def refused(old, new, *says):
             (self.dir / "earth.csv").write_text(EARTH.replace(old, new))

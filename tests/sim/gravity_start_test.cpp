@@ -1,8 +1,16 @@
-// A system knows whether its particles were made on its device, and says so.
+// A system knows whether its particles were made on its device, and says so; and it looks at particles before they
+// start.
+#include "sim/gravity_start.hpp"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
+#include "models/model.hpp"
 #include "particles/particle_source.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_case.hpp"
@@ -107,6 +115,52 @@ TEST(NotedStart, ParticlesThatWereReadAreNot) {
   EXPECT_EQ(system.made_on(), "");
   EXPECT_EQ(system.describe(), "{}");
   EXPECT_EQ(said_by(system).find("initial conditions were made"), std::string::npos);
+}
+
+double virial_ratio(const Particles& particles) {
+  HostParticles source(particles);
+  return look_at_start(configuration(), configuration().solver_options(), source).virial_ratio;
+}
+
+// Reference: two masses of 1 at a distance of 2 on a circle have 2T = |W| = 1/2; the common motion does not count.
+TEST(StartLook, TwoBodiesOnACircleAreInEquilibrium) {
+  Particles pair;
+  pair.resize(2);
+  pair.id = {1, 2}, pair.mass = {1, 1}, pair.x = {-1, 1}, pair.vy = {7.5, 8.5};
+  EXPECT_NEAR(virial_ratio(pair), 1, 1e-12);
+  pair.vy = {8, 8};
+  EXPECT_EQ(virial_ratio(pair), 0);
+}
+
+// Reference: 2T/|W| = 1 for a Plummer model. Particles that are sorted in space are the same model.
+TEST(StartLook, ASampleStandsForAllInAnyOrder) {
+  ModelOptions options;
+  options.n = 20000;
+  const Particles plummer = make_model("plummer", options);
+  EXPECT_NEAR(virial_ratio(plummer), 1, 0.1);
+  std::vector<std::size_t> order(plummer.x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return plummer.x[a] < plummer.x[b]; });
+  Particles sorted = plummer;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    sorted.x[k] = plummer.x[order[k]], sorted.y[k] = plummer.y[order[k]], sorted.z[k] = plummer.z[order[k]];
+    sorted.vx[k] = plummer.vx[order[k]], sorted.vy[k] = plummer.vy[order[k]], sorted.vz[k] = plummer.vz[order[k]];
+  }
+  EXPECT_NEAR(virial_ratio(sorted), 1, 0.1);
+}
+
+// Light bodies on circles about a heavy one that a sample misses: their own pull alone would give 2T/|W| above 1e5.
+TEST(StartLook, ASampleWithoutTheHeavyBodySaysNothing) {
+  Particles ring;
+  ring.resize(10000);
+  for (std::size_t k = 1; k < ring.x.size(); ++k) {
+    const double angle = static_cast<double>(k), radius = 1 + angle / 1e4;
+    ring.mass[k] = 1e-10;
+    ring.x[k] = radius * std::cos(angle), ring.y[k] = radius * std::sin(angle);
+    ring.vx[k] = -std::sin(angle) / std::sqrt(radius), ring.vy[k] = std::cos(angle) / std::sqrt(radius);
+  }
+  ring.mass[0] = 1;
+  EXPECT_EQ(virial_ratio(ring), 0);
 }
 
 }  // namespace
