@@ -239,7 +239,7 @@ py::object force_arrays(const auto& call, const py::capsule& base) {
   arrays["ay"] = array_view<Real>(device, call.ay, call.count, true, base);
   arrays["az"] = array_view<Real>(device, call.az, call.count, true, base);
   arrays["time"] = call.time;
-  return py::module_::import("types").attr("SimpleNamespace")(**arrays);
+  return py::module_::import("pergola._simulation").attr("Lent")(**arrays);
 }
 
 /// A Python object that C++ may copy and drop without the interpreter's lock.
@@ -260,7 +260,11 @@ UserForce python_force(const py::function& function) {
     call.device->synchronize();
     const py::gil_scoped_acquire lock;
     const auto call_of_it = std::make_shared<Call>();
-    (*call_it)(force_arrays(call, base_of_arrays(call_of_it)));
+    if (!(*call_it)(force_arrays(call, base_of_arrays(call_of_it))).is_none())
+      throw Error(
+          ErrorKind::input,
+          "user forces: expected a function that adds to p.ax, p.ay and p.az and returns nothing, found one that "
+          "returns a value");
     if (call_of_it->held)
       throw Error(ErrorKind::input,
                   "user forces: expected no array to outlive the call of the force, found one that was kept; keep a "

@@ -209,7 +209,37 @@ class TestUserForces(unittest.TestCase):
         with self.assertRaisesRegex(pergola.Error, "middle of a step"):
             sim.step()
 
-        kept = []
+    def test_what_reaches_no_particle_is_an_error(self):
+        ball = pergola.Particles(position=[[1, 0, 0]], velocity=[[0, 1, 0]], mass=0.0)
+
+        def assigned(p):
+            p.ax = -4 * p.x
+
+        def misnamed(p):
+            p.accel_x = -4 * p.x
+
+        def filled(p):
+            p.ax[:] = -4 * p.x
+            p.ay += -4 * p.y
+        for force, text in ((assigned, r"p\.ax \+= …"), (misnamed, "expected one of .*ax, ay, az.*found accel_x"),
+                            (lambda p: -4 * p.x, "returns nothing")):
+            with self.assertRaisesRegex(pergola.Error, text) as caught:
+                pergola.Simulation(particles=ball, step=1 / 256, forces=[force], softening=0.1, **QUIET).step()
+            self.assertEqual(caught.exception.kind, "input")
+        sim = pergola.Simulation(particles=ball, step=1 / 256, forces=[filled], softening=0.1, **QUIET)
+        sim.run(until=1)  # x = cos 2t, y = sin 2t / 2
+        self.assertAlmostEqual(sim.particles.x[0], np.cos(2), delta=1e-4)
+        self.assertAlmostEqual(sim.particles.y[0], np.sin(2) / 2, delta=1e-4)
+        with sim.arrays(write=True) as p:
+            with self.assertRaisesRegex(pergola.Error, r"p\.x \+= …"):
+                p.x = p.x + 10
+            with self.assertRaisesRegex(pergola.Error, "found position"):
+                p.position = p.x
+            p.x += 10
+        self.assertAlmostEqual(sim.particles.x[0], 10 + np.cos(2), delta=1e-4)
+
+    def test_no_array_outlives_a_force(self):
+        kept, ball = [], pergola.Particles(position=[[1, 0, 0]], mass=0.0)
         with self.assertRaisesRegex(pergola.Error, "kept"):
             pergola.Simulation(particles=ball, step=0.25, forces=[lambda p: kept.append(p.x)], softening=0.1, **QUIET)
 

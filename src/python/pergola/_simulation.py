@@ -16,8 +16,24 @@ Energies = namedtuple("Energies", "kinetic potential total momentum angular_mome
 Vector = namedtuple("Vector", "x y z")
 
 
+# `p.ax += a` ends with an assignment of the same object to p.ax; any other assignment would change nothing but the name.
+class Lent:
+    """Arrays by name, to be changed in place: what a force gets, and what Arrays is."""
+
+    def __init__(self, **named):
+        self.__dict__.update(named)
+
+    def __setattr__(self, name, value):
+        if name not in self.__dict__:
+            names = [one for one in self.__dict__ if not one.startswith("_")]
+            raise error(f"p.{name} = …: expected one of {', '.join(names)}, found {name}")
+        if self.__dict__[name] is not value:
+            raise error(f"p.{name} = …: expected a change of the array in place, `p.{name} += …` or `p.{name}[:] = …`, found another value "
+                        "for the name, which reaches no particle")
+
+
 # Entering borrows the arrays and leaving ends that, also after an error in the block.
-class Arrays:
+class Arrays(Lent):
     """The particles where they live, inside ``with sim.arrays() as p:``, at ``p.time``, without a copy.
 
     ``p.x``, ``p.y``, ``p.z``, ``p.vx``, ``p.vy``, ``p.vz``, ``p.mass``, ``p.species`` and ``p.id``, in the order of memory:
@@ -28,12 +44,12 @@ class Arrays:
     """
 
     def __init__(self, driver, write):
-        self._driver, self._write = driver, write
+        super().__init__(_driver=driver, _write=write, _names=[])
 
     def __enter__(self):
-        arrays, self.time = self._driver.lend(self._write)
-        self.__dict__.update(arrays)
-        self._names = list(arrays)
+        arrays, time = self._driver.lend(self._write)
+        self.__dict__.update(arrays, time=time)
+        self._names.extend(arrays)
         return self
 
     @property
@@ -46,8 +62,8 @@ class Arrays:
 
     # The names go first: an array that the user has kept then shows as kept, and gets memory of its own.
     def __exit__(self, kind, value, trace):
-        for name in self._names:
-            self.__dict__.pop(name, None)
+        while self._names:
+            self.__dict__.pop(self._names.pop(), None)
         self._driver.take_back(self._write)
 
 
@@ -60,8 +76,8 @@ class Simulation:
     Particles, or a snapshot: ``Simulation(particles=pergola.read("snap.hdf5"), solver="tree")``.
 
     ``forces`` are functions that add accelerations: they get an object with ``time``, the arrays ``x``, ``y``, ``z``, ``vx``,
-    ``vy``, ``vz``, ``mass``, ``species`` and, to be added to, ``ax``, ``ay``, ``az``. ``hooks`` are called with the simulation
-    after every step of run().
+    ``vy``, ``vz``, ``mass``, ``species`` and, to be added to, ``ax``, ``ay``, ``az``, which hold the other forces already
+    (``p.ax = …`` is an error). ``hooks`` are called with the simulation after every step of run().
 
     >>> import pergola
     >>> def trap(p):
