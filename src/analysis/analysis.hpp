@@ -15,6 +15,7 @@
 #include "base/variant.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "gravity/external.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
@@ -66,6 +67,7 @@ struct AnalysisSnapshot {
   double gravitational_constant = 1;
   std::optional<double> matter_part;         // Ω_m at this time, if the file states a cosmology
   std::optional<AnalysisUniverse> universe;  // if the file states it and its unit of length
+  std::vector<ExternalPotential> field{};    // static ones of the run that wrote it, which its potentials hold
   AnalysisUnits units;
   Particles particles;
 };

@@ -28,10 +28,10 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "comm/agreement.hpp"
+#include "config/config.hpp"
 #include "io/openpmd.hpp"
 #include "io/table_file.hpp"
 #include "outputs/output.hpp"
-#include "physics/cosmology.hpp"
 #include "picture/plot.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/unit_text.hpp"
@@ -75,25 +75,25 @@ std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& d
   return files;
 }
 
-/// The universe of the run that wrote a file, from run.json beside it, if there is one.
-std::optional<physics::Cosmology> universe_of_run(const fs::path& file) {
+/// The configuration of the run that wrote a file, from run.json beside it, if there is one that this version reads.
+std::optional<RunConfig> run_of(const fs::path& file) {
   const nlohmann::json record = run_json(file.parent_path());
-  const nlohmann::json::json_pointer place("/configuration/cosmology");
-  if (!record.contains(place)) return std::nullopt;
-  physics::Cosmology universe;
-  const auto& of_run = record[place];
-  for (const auto& parameter : physics::cosmology_parameters)
-    if (of_run.contains(parameter.name) && of_run[parameter.name].is_number())
-      universe.*parameter.value = of_run[parameter.name].get<double>();
-  return universe;
+  if (!record.contains("configuration_toml")) return std::nullopt;
+  try {
+    return parse_config(record["configuration_toml"].get<std::string>(), (file.parent_path() / "run.json").string());
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 /// Each rank reads its range of the particles.
 AnalysisSnapshot load(const std::string& file, Communicator& ranks) {
   Snapshot own = read_stretch(file, ranks);
   AnalysisSnapshot snapshot;
-  on_all(ranks,
-         [&] { snapshot = analysis_snapshot(file, own.header, std::move(own.particles), universe_of_run(file)); });
+  on_all(ranks, [&] {
+    const auto run = run_of(file);
+    snapshot = analysis_snapshot(file, own.header, std::move(own.particles), run ? &*run : nullptr);
+  });
   return snapshot;
 }
 

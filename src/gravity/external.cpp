@@ -23,7 +23,8 @@ const std::vector<ExternalKindInfo>& external_kinds() {
       {"logarithmic",
        ExternalKind::logarithmic,
        "a halo with a flat rotation curve of the given speed beyond its core radius",
-       {{"speed", &P::speed, Range::above(0), true}, radius}},
+       {{"speed", &P::speed, Range::above(0), true}, radius},
+       false},
       {"miyamoto-nagai",
        ExternalKind::miyamoto_nagai,
        "a disc in the plane z = 0 of its centre",
@@ -31,11 +32,13 @@ const std::vector<ExternalKindInfo>& external_kinds() {
       {"homogeneous",
        ExternalKind::homogeneous,
        "matter of one density everywhere; a negative one pushes away from the centre",
-       {{"density", &P::density, Range{}, true}}},
+       {{"density", &P::density, Range{}, true}},
+       false},
       {"cosmological-constant",
        ExternalKind::cosmological_constant,
        "omega_lambda hubble^2 r away from the centre: dark energy in coordinates that do not expand",
-       {{"omega_lambda", &P::omega_lambda, Range{}, true}, {"hubble", &P::hubble, Range::above(0), true}}}};
+       {{"omega_lambda", &P::omega_lambda, Range{}, true}, {"hubble", &P::hubble, Range::above(0), true}},
+       false}};
   return all;
 }
 

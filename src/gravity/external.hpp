@@ -31,6 +31,7 @@ struct ExternalKindInfo {
   physics::ExternalKind kind;
   std::string summary;
   std::vector<ExternalParameter> parameters;
+  bool ends = true;  // its potential goes to 0 far away
 };
 PERGOLA_API const std::vector<ExternalKindInfo>& external_kinds();
 PERGOLA_API const ExternalKindInfo& external_kind(physics::ExternalKind kind);

@@ -120,7 +120,7 @@ class AnalysisOutput final : public Output {
     const std::string name = snapshot_name(context_.config, number());
     files.names = {name};
     const auto with = [this, name, header = system.sample_look().header](Particles particles) {
-      return analysis_snapshot(name, header, std::move(particles), context_.config.cosmology);
+      return analysis_snapshot(name, header, std::move(particles), &context_.config);
     };
     files.snapshot = [with, shown](std::size_t) { return with(fetch(*shown())); };
     files.frame = [with](std::size_t) { return with({}); };

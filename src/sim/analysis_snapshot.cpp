@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "config/config.hpp"
 #include "sim/unit_text.hpp"
 
 namespace pergola {
@@ -14,11 +13,11 @@ namespace {
 
 /// Lengths of a cosmological file are in its unit over h.
 std::optional<AnalysisUniverse> universe_of(const SnapshotHeader& header,
-                                            const std::optional<physics::Cosmology>& of_run) {
+                                            const RunConfig* of_run) {
   if (!has_universe(header) || !header.units || !(header.time > 0)) return std::nullopt;
   AnalysisUniverse found;
-  found.knows_waves = of_run.has_value();
-  if (of_run) found.cosmology = *of_run;
+  found.knows_waves = of_run && of_run->cosmology;
+  if (found.knows_waves) found.cosmology = *of_run->cosmology;
   found.cosmology.omega_matter = *header.omega0;
   found.cosmology.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
   found.cosmology.omega_baryon = header.omega_baryon.value_or(found.cosmology.omega_baryon);
@@ -39,7 +38,7 @@ void make_peculiar(Particles& particles, double a) {
 }  // namespace
 
 AnalysisSnapshot analysis_snapshot(const std::string& name, const SnapshotHeader& header, Particles particles,
-                                   const std::optional<physics::Cosmology>& of_run) {
+                                   const RunConfig* of_run) {
   AnalysisSnapshot to;
   to.name = name;
   to.time = header.time;
@@ -58,6 +57,7 @@ AnalysisSnapshot analysis_snapshot(const std::string& name, const SnapshotHeader
   take_file_units(config, name, header.units);
   to.gravitational_constant = config.unit_system().gravitational_constant;
   to.units = plain_units(header);
+  if (of_run && !of_run->cosmology) to.field = of_run->gravity.external;
   to.particles = std::move(particles);
   if (is_cosmological(header)) {
     if (!to.units.length.empty()) to.units.length.insert(to.units.length.begin(), 'c');

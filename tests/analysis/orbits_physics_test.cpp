@@ -213,5 +213,69 @@ TEST(Escapers, OfAnExpandingUniverseAreFoundInProperLengths) {
   }
 }
 
+/// A cluster that is one body of mass m, and test particles about it; potentials without the field.
+struct OneBodyCluster {
+  AnalysisSnapshot snapshot;
+  std::vector<double> own{-1e9};
+  OneBodyCluster(double m, Vec3<double> x, Vec3<double> v) { add(snapshot.particles, m, x, v); }
+  void test_particle(Vec3<double> place, Vec3<double> velocity) {
+    Particles& p = snapshot.particles;
+    own.push_back(-p.mass[0] / std::sqrt(dot(place, place)));
+    add(p, 0, Vec3<double>{p.x[0], p.y[0], p.z[0]} + place, Vec3<double>{p.vx[0], p.vy[0], p.vz[0]} + velocity);
+  }
+  Escapers escapers() const { return find_escapers(snapshot, own); }
+};
+
+// Reference: by hand. On a circular orbit of radius R and speed v in a flat rotation curve Ω² − d²Φ/dR² = 2 v²/R², and
+// about a point 3 G M/R³ (King 1962). Along the orbit and across it tide and turning leave v'²/2 − G m/r of Jacobi's
+// energy to the second order in r/R (along) or add Ω² z²/2 (across); the Lagrange points have −3 G m/2 r_J.
+TEST(Escapers, InATideAreAboveTheEnergyOfTheLagrangePoints) {
+  const double m = 1e-4, distance = 100, speed = 1, rate = speed / distance, r = 0.3;
+  const double tidal = std::cbrt(m / (2 * rate * rate));
+  for (const double factor : {0.97, 1.03}) {
+    OneBodyCluster cluster(m, {distance, 0, 0}, {0, speed, 0});
+    ExternalPotential halo;
+    halo.kind = physics::ExternalKind::logarithmic;
+    halo.speed = speed, halo.radius = 1e-3;
+    cluster.snapshot.field = {halo};
+    const double along = factor * std::sqrt(2 * m / r - 3 * m / tidal),
+                 across = factor * std::sqrt(2 * m / r - 3 * m / tidal - rate * rate * r * r);
+    cluster.test_particle({0, r, 0}, {-rate * r + along, 0, 0});
+    cluster.test_particle({0, 0, r}, {0, across, 0});
+    cluster.test_particle({factor * tidal, 0, 0}, {0, rate * factor * tidal, 0});  // at rest in the turning frame
+    const Escapers found = cluster.escapers();
+    EXPECT_EQ(found.count, factor > 1 ? 3 : 0) << factor;
+    EXPECT_EQ(found.criterion, "jacobi");
+    EXPECT_NEAR(found.tidal_radius, tidal, 1e-6 * tidal);
+  }
+  const double galaxy = 5;
+  OneBodyCluster about_a_point(m, {0, distance, 0}, {std::sqrt(galaxy / distance), 0, 0});
+  ExternalPotential point;
+  point.mass = galaxy;
+  about_a_point.snapshot.field = {point};
+  EXPECT_NEAR(about_a_point.escapers().tidal_radius, distance * std::cbrt(m / (3 * galaxy)), 1e-6);
+}
+
+// Reference: by hand: the escape speed of Hernquist's sphere, √(2 G M/(r + a)); from a flat rotation curve nobody comes
+// to infinity, and the energy of the particles alone decides.
+TEST(Escapers, InTheMiddleOfAFieldNeedTheEnergyToLeaveIt) {
+  const double m = 1e-3, r = 1, mass = 10, radius = 2;
+  for (const double factor : {0.99, 1.01}) {
+    OneBodyCluster disc(m, {0, 0, 0}, {0, 0, 0});
+    ExternalPotential halo;
+    halo.kind = physics::ExternalKind::hernquist;
+    halo.mass = mass, halo.radius = radius;
+    disc.snapshot.field = {halo};
+    disc.test_particle({r, 0, 0}, {0, factor * std::sqrt(2 * m / r + 2 * mass / (r + radius)), 0});
+    EXPECT_EQ(disc.escapers().count, factor > 1 ? 1 : 0);
+    EXPECT_EQ(disc.escapers().criterion, "energy in the field");
+    halo.kind = physics::ExternalKind::logarithmic, halo.speed = 1;
+    disc.snapshot.field = {halo};
+    disc.snapshot.particles.vy[1] = factor * std::sqrt(2 * m / r);
+    EXPECT_EQ(disc.escapers().count, factor > 1 ? 1 : 0);
+    EXPECT_EQ(disc.escapers().criterion, "energy");
+  }
+}
+
 }  // namespace
 }  // namespace pergola

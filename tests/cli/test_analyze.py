@@ -143,6 +143,31 @@ class FewBodies(AnalyzeTest):
         self.assertEqual(self.table("escapers", self.model("kepler"))["escapers"], [0])
 
 
+    def test_a_cluster_in_the_tide_of_a_galaxy_keeps_its_stars(self):
+        """A flat rotation curve: the tidal radius is (G m R²/2 v²)^(1/3) (King 1962)."""
+        self.good("ic", "plummer", "--n", 400, "--seed", 3, "-o", self.dir / "plummer.csv", "--quiet")
+        stars = read_table(self.dir / "plummer.csv")
+        distance, speed = 100.0, 2.0  # r_J = 10.8, the half-mass radius 0.77
+        lines = ["mass,x,y,z,vx,vy,vz,id"]
+        for k in range(400):
+            x, v = stars["x"][k] + distance, stars["vy"][k] + speed
+            lines.append(f'{stars["mass"][k]},{x},{stars["y"][k]},{stars["z"][k]},{stars["vx"][k]},{v},{stars["vz"][k]},{k + 1}')
+        (self.dir / "orbit.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        config = self.dir / "tide.toml"
+        config.write_text('[particles]\nfile = "orbit.csv"\n[run]\nend_time = 0.5\n[time]\nstep = 0.015625\n[gravity]\nsoftening = 0.02\n'
+                          f'[[gravity.external]]\nkind = "logarithmic"\nspeed = {speed}\nradius = 0.01\n'
+                          '[output]\nsnapshots_every = 0.25\nanalyses = ["escapers"]\n', encoding="utf-8")
+        self.good("run", config, "-o", self.dir / "tide", "--quiet")
+        table = self.table("escapers", self.dir / "tide")
+        self.assertEqual(table["criterion"], ["jacobi"] * 3)
+        for escapers, radius in zip(table["escapers"], table["tidal_radius"]):
+            self.assertLess(escapers, 40)
+            self.assertAlmostEqual(radius / (distance ** 2 / (2 * speed ** 2)) ** (1 / 3), 1, delta=0.01)
+        in_the_run = read_table(self.dir / "tide" / "escapers_002.csv")
+        self.assertEqual(in_the_run["escapers"][0], table["escapers"][2])
+        self.assertEqual(in_the_run["criterion"], ["jacobi"])
+
+
 class Discs(AnalyzeTest):
     def test_a_disc_turns_and_has_the_q_that_it_was_made_with(self):
         path = self.model("exponential-disc", "--n", 8000, "--toomre-q", 1.5)
