@@ -142,8 +142,9 @@ void G6Client::step(std::int64_t now) {
   for (std::size_t k = 0; k < active_.size(); ++k) {
     const auto i = static_cast<std::size_t>(active_[k]);
     HermiteStart end = state_[i];
+    bool again = false;
     const auto fault = hermite_end_step({now, eta_, step_max_, true}, time_of(now - tick_[i]), state_[i], new_a_[k],
-                                        new_j_[k], end.x, end.v, level_[i]);
+                                        new_j_[k], end.x, end.v, level_[i], again);
     if (fault != StepFault::none)
       throw Error(ErrorKind::numerics,
                   fmt::format("particle {} at time {}: its step fell below the shortest one, or its "

@@ -77,6 +77,24 @@ PERGOLA_HD R aarseth_step(R eta, const Vec3<R>& a, const Vec3<R>& j, const Vec3<
   return below > R(0) ? std::sqrt(eta * above / below) : R(INFINITY);
 }
 
+/// Whether acceleration, jerk and snap are those of a body on a bound Kepler orbit: a close pair that nothing else
+/// disturbs much, or a planet. It needs neither masses nor the other body. With a = −K r̂/r², the rates u_r = ṙ/r and
+/// u_t = θ̇ follow from j: u_r = −(j·a)/(2 a²), and j + 2 u_r a is across, with u_t |a|. Then the snap has −6 u_r times
+/// that across, and along a, over |a|, 6 u_r² − 3 u_t² + 2 Ω², with Ω² = G (m₁ + m₂)/r³. The part across is a test, to
+/// 1/20 of Ω² |a|; the part along gives Ω². Bound: u_r² + u_t² < 2 Ω².
+template <class R>
+PERGOLA_HD bool in_bound_pair(const Vec3<R>& a, const Vec3<R>& j, const Vec3<R>& s) {
+  const R a2 = dot(a, a);
+  if (!(a2 > R(0))) return false;
+  const R radial = -dot(j, a) / (R(2) * a2), along = dot(s, a) / a2;
+  const Vec3<R> across = j + R(2) * radial * a;
+  const R turning2 = dot(across, across) / a2;
+  const R omega2 = (along - R(6) * radial * radial + R(3) * turning2) / R(2);
+  if (!(radial * radial + turning2 < R(2) * omega2)) return false;
+  const Vec3<R> wrong = s - along * a + R(6) * radial * across;
+  return dot(wrong, wrong) < omega2 * omega2 * a2 / R(400);
+}
+
 /// The first step, before higher derivatives are known: η |a| / |j|. Makino & Aarseth 1992, section 2.
 template <class R>
 PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j) {

@@ -23,20 +23,31 @@ struct HermiteStep {
   double eta = 0;           // accuracy
   double step_max = 0;      // the step of level 0
   bool choose_next = true;  // false: no step comes after this one
+  int evaluation = 1;       // the forces are those of this evaluation, of `most`
+  int most = 1;
+  bool everywhere = true;  // all particles have `most` evaluations; false: those of bound pairs, others one
 };
 
+/// Force evaluations of a step of particles in bound pairs, if all others have one. With one the corrector is not
+/// time-symmetric, and an orbit shrinks by some 10⁻⁶ each time round.
+inline constexpr int evaluations_in_pairs = 3;
+
 /// The end of a Hermite step of length dt with the force (a, j) found there: corrects position and velocity into (x, v)
-/// and puts the level of the next step into `level`. One function for both devices.
+/// and puts the level of the next step into `level`. `again`: the forces shall be evaluated once more, at (x, v), and
+/// the level is not chosen yet. One function for both devices.
 PERGOLA_HD StepFault hermite_end_step(const HermiteStep& step, double dt, const HermiteStart& start,
                                       const Vec3<double>& a, const Vec3<double>& j, Vec3<double>& x, Vec3<double>& v,
-                                      int& level) {
+                                      int& level, bool& again) {
+  again = step.evaluation < step.most && (step.everywhere || step.evaluation > 1);
   if (!is_finite(a) || !is_finite(j)) return StepFault::force_not_finite;
   x = start.x, v = start.v;
   physics::hermite_correct(dt, x, v, start.a, start.j, a, j);
   if (!is_finite(x) || !is_finite(v)) return StepFault::state_not_finite;
-  if (!step.choose_next) return StepFault::none;
+  if (again || !step.choose_next) return StepFault::none;
   Vec3<double> snap, crackle;
   physics::hermite_derivatives(dt, start.a, start.j, a, j, snap, crackle);
+  again = step.evaluation < step.most && physics::in_bound_pair(a, j, snap);
+  if (again) return StepFault::none;
   const double wanted = physics::aarseth_step(step.eta, a, j, snap, crackle);
   const int next = physics::next_level(level, wanted, step.step_max, step.now);
   if (next > physics::deepest_level) return StepFault::step_too_short;
@@ -91,7 +102,10 @@ struct HermiteState : ParticleStore<Real> {
 template <class Real>
 class HermiteIntegrator : public Integrator {
  public:
-  HermiteIntegrator(const Device& device, double step_max) : state_(device, step_max) {}
+  HermiteIntegrator(const Device& device, const TimeOptions& time)
+      : state_(device, time.step_max),
+        most_evaluations_(time.corrector_iterations > 1 ? time.corrector_iterations : evaluations_in_pairs),
+        everywhere_(time.corrector_iterations > 1) {}
   double time() const override { return state_.time(); }
   std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
   StepCounts counts() const override { return state_.counts; }
@@ -100,13 +114,16 @@ class HermiteIntegrator : public Integrator {
 
  protected:
   HermiteState<Real> state_;
+  int most_evaluations_;  // of the forces in a step: HermiteStep
+  bool everywhere_;
 };
 
 /// 4th-order Hermite with individual block steps. Makino & Aarseth 1992; formulas in physics/hermite.hpp.
 ///
 /// A step: (1) the earliest tick at which a particle's step ends, (2) the particles that end there, (3) all particles
 /// predicted to that tick as sources, (4) acceleration and jerk of the active ones, (5) their correction and next
-/// level. (3) to (5) are repeated as corrector_iterations says.
+/// level. (3) to (5) are repeated for all active particles as corrector_iterations says, by default for those in bound
+/// pairs. The last step, off the grid, is repeated only if it is so for all.
 std::unique_ptr<Integrator> make_hermite_cpu(const TimeOptions& time, const SolverOptions& gravity,
                                              const IntegratorContext& context);
 /// The same with the whole state and the choice of the next block on the GPU.

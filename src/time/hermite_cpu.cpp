@@ -25,10 +25,11 @@ using physics::level_ticks;
 constexpr std::int64_t schedule_chunk = 512;  // particles that share one entry of the schedule
 constexpr std::int64_t correct_chunk = 512;   // active particles corrected by one thread at a time
 
-/// A particle at the start of its step, kept while the corrector is iterated.
+/// A particle at the start of its step, kept while its corrector is iterated.
 struct KeptStart {
   HermiteStart start;
   std::int64_t tick;
+  std::int64_t place;
 };
 
 /// Where a block of particles goes.
@@ -47,7 +48,7 @@ template <class Real>
 class HermiteCpu final : public HermiteIntegrator<Real> {
  public:
   HermiteCpu(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : HermiteIntegrator<Real>(context.device, time.step_max),
+      : HermiteIntegrator<Real>(context.device, time),
         options_(time),
         gravitational_constant_(gravity.gravitational_constant),
         device_(context.device),
@@ -69,24 +70,26 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
 
  private:
   using HermiteIntegrator<Real>::state_;
+  using HermiteIntegrator<Real>::most_evaluations_;
+  using HermiteIntegrator<Real>::everywhere_;
   std::int64_t count() const { return state_.count(); }
   template <class Self>
   static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
     arena.room(self.active_, n);
     room(arena, self.new_a_, n), room(arena, self.new_j_, n);
   }
-  std::int64_t kept_starts(std::int64_t n) const { return options_.corrector_iterations > 1 ? n : 0; }
   void allocate_scratch();
   void prepare(std::int64_t now, double offset, bool predict);
   void evaluate(std::int64_t n, const std::int64_t* index, double time, Real* potential = nullptr);
   void step(const Block& block);
-  Fault correct(std::int64_t t, const Block& block, bool first, bool last);
+  void correct_all(const Block& block, int evaluation);
+  Fault correct(std::int64_t t, const Block& block, int evaluation, std::vector<KeptStart>& repeated);
   void reschedule(std::int64_t chunk);
   void reschedule_all();
   std::int64_t next_tick() const;
   void collect_active(std::int64_t now);
-  void count_levels_of_active(std::int64_t sign);
-  std::int64_t sum_news();
+  void count_levels(std::int64_t n, const std::int64_t* places, std::int64_t sign);
+  void sum_news(std::int64_t& active, std::int64_t& repeated);
 
   TimeOptions options_;
   double gravitational_constant_;
@@ -102,12 +105,13 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   std::int64_t active_count_ = 0;
   Buffer<std::int64_t> active_;
   VectorBuffer<Real> new_a_, new_j_;
-  std::vector<KeptStart> starts_;  // only when the corrector is iterated
+  std::vector<KeptStart> starts_;       // of the active particles whose corrector is iterated
+  std::vector<std::int64_t> repeated_;  // their places
 
   // If particles are distributed: the census of all ranks by level, and how this rank's has changed since, followed by
-  // the number of its active particles.
+  // the numbers of its active particles and of those to be evaluated again.
   static constexpr int levels = physics::deepest_level + 1;
-  std::int64_t census_[levels] = {}, news_[levels + 1] = {};
+  std::int64_t census_[levels] = {}, news_[levels + 2] = {};
 };
 
 template <class Real>
@@ -130,7 +134,6 @@ void HermiteCpu<Real>::allocate_scratch() {
   chunk_next_.resize(static_cast<std::size_t>((n + schedule_chunk - 1) / schedule_chunk));
   Arena arena(device_);
   room_for_scratch(*this, arena, n);
-  starts_.resize(static_cast<std::size_t>(kept_starts(n)));
 }
 
 /// Packs the sources. predict: to tick `now` plus `offset`; else they are taken where they are.
@@ -214,51 +217,42 @@ void HermiteCpu<Real>::reschedule_all() {
   ranks_->all_reduce(census_, levels, Reduction::sum);
 }
 
-/// Called before a step with -1 and after it with 1: the difference is what the step has changed.
+/// Called before a change of levels with -1 and after it with 1: the difference is the change.
 template <class Real>
-void HermiteCpu<Real>::count_levels_of_active(std::int64_t sign) {
-  for (std::int64_t t = 0; ranks_ && t < active_count_; ++t) news_[state_.level.data()[active_.data()[t]]] += sign;
+void HermiteCpu<Real>::count_levels(std::int64_t n, const std::int64_t* places, std::int64_t sign) {
+  for (std::int64_t t = 0; ranks_ && t < n; ++t) news_[state_.level.data()[places[t]]] += sign;
 }
 
-/// Updates the census on all ranks. Returns how many particles of all ranks were active.
+/// Updates the census on all ranks, and makes the two numbers, of this rank, those of all.
 template <class Real>
-std::int64_t HermiteCpu<Real>::sum_news() {
-  if (!ranks_) return active_count_;
-  news_[levels] = active_count_;
-  ranks_->all_reduce(news_, levels + 1, Reduction::sum);
+void HermiteCpu<Real>::sum_news(std::int64_t& active, std::int64_t& repeated) {
+  if (!ranks_) return;
+  news_[levels] = active, news_[levels + 1] = repeated;
+  ranks_->all_reduce(news_, levels + 2, Reduction::sum);
   for (int level = 0; level < levels; ++level) census_[level] += std::exchange(news_[level], 0);
-  return news_[levels];
+  active = news_[levels], repeated = news_[levels + 1];
 }
 
-/// Predict, evaluate, correct the active particles, as often as the options say.
+/// Predict, evaluate, correct the active particles; then those again whose corrector is iterated.
 template <class Real>
 void HermiteCpu<Real>::step(const Block& block) {
   const double end = state_.time_of(block.now) + block.offset;
-  std::vector<Fault> fault(static_cast<std::size_t>((active_count_ + correct_chunk - 1) / correct_chunk));
-  std::vector<std::int64_t> culprit(fault.size());
-  count_levels_of_active(-1);
-  for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
-    const bool first = iteration == 1, last = iteration == options_.corrector_iterations;
-    prepare(block.now, first ? block.offset : 0.0, true);
-    evaluate(active_count_, active_.data(), end);
-    Profile::Scope scope(profile_, "correct");
-    parallel_chunks(device_.threads(), active_count_, correct_chunk, [&](std::int64_t from, std::int64_t to) {
-      const auto c = static_cast<std::size_t>(from / correct_chunk);
-      for (std::int64_t t = from; t < to && fault[c] == Fault::none; ++t) {
-        fault[c] = correct(t, block, first, last);
-        culprit[c] = active_.data()[t];
-      }
-    });
-    const auto first_fault = std::find_if(fault.begin(), fault.end(), [](Fault one) { return one != Fault::none; });
-    const bool well = first_fault == fault.end();
-    state_.fail_where(well ? -1 : culprit[static_cast<std::size_t>(first_fault - fault.begin())],
-                      well ? Fault::none : *first_fault, end, ranks_.get());
+  std::int64_t n = active_count_, repeated_of_all = 0;
+  const std::int64_t* places = active_.data();
+  for (int evaluation = 1; evaluation == 1 || repeated_of_all > 0; ++evaluation) {
+    count_levels(n, places, -1);
+    prepare(block.now, evaluation == 1 ? block.offset : 0.0, true);
+    evaluate(n, places, end);
+    correct_all(block, evaluation);
+    count_levels(n, places, 1);
+    std::int64_t evaluated = n;
+    repeated_of_all = n = evaluation < most_evaluations_ ? std::ssize(repeated_) : 0;
+    sum_news(evaluated, repeated_of_all);
+    places = repeated_.data();
+    state_.counts.interactions += evaluated * total_;
+    if (evaluation == 1) state_.counts.particle_steps += evaluated;
   }
-  count_levels_of_active(1);
-  const std::int64_t active_of_all = sum_news();
   ++state_.counts.steps;
-  state_.counts.particle_steps += active_of_all;
-  state_.counts.interactions += options_.corrector_iterations * active_of_all * total_;
   std::int64_t done = -1;
   for (std::int64_t t = 0; t < active_count_; ++t) {
     const std::int64_t chunk = active_.data()[t] / schedule_chunk;
@@ -266,22 +260,52 @@ void HermiteCpu<Real>::step(const Block& block) {
   }
 }
 
-/// Corrects active particle t. `first`: this is the first iteration, which keeps the start of the step for the others;
-/// `last`: the next level is chosen.
+/// Corrects the particles that were evaluated: the active ones, later the repeated ones. Throws the first fault.
 template <class Real>
-Fault HermiteCpu<Real>::correct(std::int64_t t, const Block& block, bool first, bool last) {
-  const std::int64_t i = active_.data()[t];
+void HermiteCpu<Real>::correct_all(const Block& block, int evaluation) {
+  Profile::Scope scope(profile_, "correct");
+  const std::int64_t n = evaluation == 1 ? active_count_ : std::ssize(repeated_);
+  const std::int64_t* places = evaluation == 1 ? active_.data() : repeated_.data();
+  const auto chunks = static_cast<std::size_t>((n + correct_chunk - 1) / correct_chunk);
+  std::vector<Fault> fault(chunks);
+  std::vector<std::int64_t> culprit(chunks);
+  std::vector<std::vector<KeptStart>> repeated(chunks);
+  parallel_chunks(device_.threads(), n, correct_chunk, [&](std::int64_t from, std::int64_t to) {
+    const auto c = static_cast<std::size_t>(from / correct_chunk);
+    for (std::int64_t t = from; t < to && fault[c] == Fault::none; ++t) {
+      fault[c] = correct(t, block, evaluation, repeated[c]);
+      culprit[c] = places[t];
+    }
+  });
+  const auto first_fault = std::find_if(fault.begin(), fault.end(), [](Fault one) { return one != Fault::none; });
+  const bool well = first_fault == fault.end();
+  state_.fail_where(well ? -1 : culprit[static_cast<std::size_t>(first_fault - fault.begin())],
+                    well ? Fault::none : *first_fault, state_.time_of(block.now) + block.offset, ranks_.get());
+  if (evaluation > 1) return;  // the same again, until the last
+  starts_.clear(), repeated_.clear();
+  for (const auto& of_chunk : repeated)
+    for (const KeptStart& one : of_chunk) starts_.push_back(one), repeated_.push_back(one.place);
+}
+
+/// Corrects the t-th of the particles that were evaluated. With the first evaluation it adds those that need another
+/// one to `repeated`; with the last one the next level is chosen.
+template <class Real>
+Fault HermiteCpu<Real>::correct(std::int64_t t, const Block& block, int evaluation, std::vector<KeptStart>& repeated) {
+  const std::int64_t i = evaluation == 1 ? active_.data()[t] : repeated_[static_cast<std::size_t>(t)];
   const KeptStart kept =
-      first ? KeptStart{{state_.x.at(i), state_.v.at(i), state_.a.at(i), state_.j.at(i)}, state_.tick.data()[i]}
-            : starts_[static_cast<std::size_t>(t)];
-  if (first && !last) starts_[static_cast<std::size_t>(t)] = kept;
+      evaluation == 1
+          ? KeptStart{{state_.x.at(i), state_.v.at(i), state_.a.at(i), state_.j.at(i)}, state_.tick.data()[i], i}
+          : starts_[static_cast<std::size_t>(t)];
   const double dt = static_cast<double>(block.now - kept.tick) * state_.tick_length + block.offset;
   const auto a = new_a_.at(t), j = new_j_.at(t);
   Vec3<double> x, v;
   int level = state_.level.data()[i];
-  const HermiteStep step{block.now, options_.eta, options_.step_max, last && block.choose_next};
-  const Fault fault = hermite_end_step(step, dt, kept.start, a, j, x, v, level);
+  bool again = false;
+  const HermiteStep step{block.now,  options_.eta,      options_.step_max, block.choose_next,
+                         evaluation, most_evaluations_, everywhere_};
+  const Fault fault = hermite_end_step(step, dt, kept.start, a, j, x, v, level, again);
   if (fault != Fault::none) return fault;
+  if (again && evaluation == 1) repeated.push_back(kept);
   state_.level.data()[i] = static_cast<std::int8_t>(level);
   state_.x.set(i, x), state_.v.set(i, v), state_.a.set(i, a), state_.j.set(i, j);
   state_.tick.data()[i] = block.now;
@@ -315,7 +339,10 @@ template <class Real>
 std::int64_t HermiteCpu<Real>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_scratch(*this, arena, n);
-  arena.count<KeptStart>(kept_starts(n));
+  if (everywhere_) {  // else few
+    arena.count<KeptStart>(n);
+    arena.count<std::int64_t>(n);
+  }
   arena.count<Real>(n);  // potentials, at the start
   return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
 }

@@ -27,7 +27,7 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   using Real = typename SourcePack<P>::Sum;  // float for single, double for mixed and full
 
   HermiteCuda(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : HermiteIntegrator<Real>(context.device, time.step_max),
+      : HermiteIntegrator<Real>(context.device, time),
         options_(time),
         device_(context.device),
         profile_(context.profile),
@@ -58,6 +58,8 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
 
  private:
   using HermiteIntegrator<Real>::state_;
+  using HermiteIntegrator<Real>::most_evaluations_;
+  using HermiteIntegrator<Real>::everywhere_;
   template <class Self>
   static void room_for_forces(Self& self, Arena& arena, std::int64_t n) {
     room(arena, self.new_a_, n), room(arena, self.new_j_, n);
@@ -73,11 +75,12 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   void evaluate(std::int64_t n, const std::int64_t* index, unsigned want, const Forces<Real>& into, double time);
   void launch_begin();
   void launch_end(const Correction<P>& correction);
+  void launch_piece(const Correction<P>& correction);
   void record_batch();
   bool run_batch();
   bool step_with_ranks();
   void read_schedule();
-  void agree_on_step(std::int64_t active, double end);
+  std::int64_t agree_on_step(std::int64_t evaluated, int evaluation, double end);
   [[noreturn]] void report_fault();
   std::int64_t tick_at(double time) const;
 
@@ -168,7 +171,7 @@ Correction<P> HermiteCuda<P>::correction() {
   Real* out[6] = {f.ax, f.ay, f.az, f.jx, f.jy, f.jz};
   std::copy(out, out + 6, c.task.out);
   c.grid = sums_->grid(step_kind);
-  c.step = {0, options_.eta, options_.step_max, true};
+  c.step = {0, options_.eta, options_.step_max, true, 1, most_evaluations_, everywhere_};
   return c;
 }
 
@@ -236,31 +239,39 @@ void HermiteCuda<P>::launch_end(const Correction<P>& c) {
   check(cudaGetLastError(), "end step");
 }
 
+/// A step, or one more evaluation of those of its particles whose corrector is iterated, as the schedule says.
+template <Precision P>
+void HermiteCuda<P>::launch_piece(const Correction<P>& c) {
+  launch_begin();
+  sums_->launch_sums(c.task, step_kind);
+  launch_end(c);
+}
+
 /// Records as many block steps as take a fraction of a second at most. A step beyond the limit does nothing.
 template <Precision P>
 void HermiteCuda<P>::record_batch() {
   const std::int64_t steps =
       std::clamp<std::int64_t>((std::int64_t{1} << 21) / std::max<std::int64_t>(state_.count(), 1), 1, 64);
-  Correction<P> c = correction();
+  const std::int64_t pieces = everywhere_ ? steps * most_evaluations_ : steps;
+  const Correction<P> c = correction();
   batch_.record(handle(device_.stream()), [&] {
-    for (std::int64_t k = 0; k < steps; ++k) {
-      launch_begin();
-      for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
-        sums_->launch_sums(c.task, step_kind);
-        c.last = iteration == options_.corrector_iterations;
-        launch_end(c);
-      }
-    }
+    for (std::int64_t k = 0; k < pieces; ++k) launch_piece(c);
   });
 }
 
-/// Returns whether there was a step to take, as the next one does.
+/// Returns whether there was a step to take, as the next one does. A step that the batch has left unfinished is
+/// finished.
 template <Precision P>
 bool HermiteCuda<P>::run_batch() {
   device_schedule_.from_host(&schedule_);
   if (!batch_.recorded()) record_batch();
   batch_.launch(handle(device_.stream()));
   read_schedule();
+  while (schedule_.repeated > 0) {
+    device_schedule_.from_host(&schedule_);
+    launch_piece(correction());
+    read_schedule();
+  }
   return schedule_.active_count > 0;
 }
 
@@ -274,41 +285,47 @@ bool HermiteCuda<P>::step_with_ranks() {
   if (schedule_.next > schedule_.limit) return false;
   std::int64_t n = 0;
   for (int level = physics::lowest_level_at(schedule_.next); level <= deepest; ++level) n += own_population_[level];
-  device_schedule_.from_host(&schedule_);
-  if (state_.count() > 0) launch_begin();
   const double end = state_.time_of(schedule_.next);
   Correction<P> c = correction();
   c.collected = true;
-  for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
+  for (int evaluation = 1; evaluation == 1 || schedule_.repeated > 0; ++evaluation) {
+    device_schedule_.from_host(&schedule_);
+    if (state_.count() > 0) launch_begin();
     evaluate(n, active_.data(), want_acceleration | want_jerk, forces(), end);
-    c.last = iteration == options_.corrector_iterations;
     launch_end(c);
+    n = agree_on_step(n, evaluation, end);
   }
-  agree_on_step(n, end);
   state_.now = schedule_.now = schedule_.next;
   return true;
 }
 
-/// After a step of `active` particles here: ranks learn of faults and of new levels.
+/// After an evaluation of the forces on `evaluated` particles here: ranks learn of faults, of new levels and whether
+/// any of them has particles whose corrector is iterated. Returns how many this rank has.
 template <Precision P>
-void HermiteCuda<P>::agree_on_step(std::int64_t active, double end) {
+std::int64_t HermiteCuda<P>::agree_on_step(std::int64_t evaluated, int evaluation, double end) {
   Schedule done;
   device_schedule_.to_host(&done);
   const bool faulty = done.fault != INT64_MAX;
   state_.fail_where(faulty ? done.fault / 4 : -1, faulty ? static_cast<StepFault>(done.fault % 4) : StepFault::none,
                     end, ranks_.get());
-  std::int64_t news[deepest_level + 2];  // by level, and how many were active
+  const std::int64_t repeated = evaluation == most_evaluations_ ? 0 : evaluation > 1 ? evaluated : done.repeated;
+  std::int64_t news[deepest_level + 3];  // by level; how many were evaluated; how many will be again
   for (int level = 0; level <= deepest_level; ++level) {
     news[level] = done.population[level] - schedule_.population[level];
     own_population_[level] += news[level];
   }
-  news[deepest_level + 1] = active;
-  ranks_->all_reduce(news, deepest_level + 2, Reduction::sum);
+  news[deepest_level + 1] = evaluated;
+  news[deepest_level + 2] = repeated;
+  ranks_->all_reduce(news, deepest_level + 3, Reduction::sum);
   for (int level = 0; level <= deepest_level; ++level) schedule_.population[level] += static_cast<int>(news[level]);
   ++schedule_.epoch;
+  schedule_.evaluation = evaluation;
+  schedule_.repeated = news[deepest_level + 2];
+  state_.counts.interactions += news[deepest_level + 1] * total_;
+  if (evaluation > 1) return repeated;
   ++state_.counts.steps;
   state_.counts.particle_steps += news[deepest_level + 1];
-  state_.counts.interactions += news[deepest_level + 1] * total_ * options_.corrector_iterations;
+  return repeated;
 }
 
 template <Precision P>
@@ -327,8 +344,8 @@ void HermiteCuda<P>::read_schedule() {
   state_.now = schedule_.now;
   state_.counts.steps += schedule_.steps;
   state_.counts.particle_steps += schedule_.particle_steps;
-  state_.counts.interactions += schedule_.particle_steps * state_.count() * options_.corrector_iterations;
-  schedule_.steps = schedule_.particle_steps = 0;
+  state_.counts.interactions += schedule_.evaluations * state_.count();
+  schedule_.steps = schedule_.particle_steps = schedule_.evaluations = 0;
 }
 
 /// Throws the error of the batch's first fault, with the particle as it was before the failed step.
@@ -387,15 +404,12 @@ void HermiteCuda<P>::finish(double end) {
   c.offset = offset;
   c.on_grid = false;
   c.collected = true;
-  for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
+  for (c.step.evaluation = 1; c.step.evaluation <= (everywhere_ ? most_evaluations_ : 1); ++c.step.evaluation) {
     evaluate(n, active_.data(), want_acceleration | want_jerk, forces(), end);
-    c.last = iteration == options_.corrector_iterations;
     launch_end(c);
+    if (ranks_) agree_on_step(n, c.step.evaluation, end);
   }
-  if (ranks_)
-    agree_on_step(n, end);
-  else
-    read_schedule();
+  if (!ranks_) read_schedule();
   state_.offset = offset;
 }
 

@@ -12,8 +12,8 @@ std::vector<Key<TimeOptions>> hermite_keys() {
               [](auto& t) -> auto& { return t.eta_start; }),
           step_max_key(),
           integer_option<TimeOptions>(
-              "corrector_iterations", "hermite: force evaluations per step", Range::between(1, 100),
-              [](auto& t) -> auto& { return t.corrector_iterations; })};
+              "corrector_iterations", "hermite: force evaluations per step, with 1 in bound pairs 3",
+              Range::between(1, 100), [](auto& t) -> auto& { return t.corrector_iterations; })};
 }
 
 std::unique_ptr<Integrator> make_hermite(const TimeOptions& time, const SolverOptions& gravity,

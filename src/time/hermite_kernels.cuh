@@ -1,9 +1,11 @@
 #pragma once
 // CUDA only: the kernels of a Hermite step, and what they share.
 //
-// A step is begin_step, the force kernels of the direct sum, end_step; with corrector iterations the last two repeat.
+// A step is begin_step, the force kernels of the direct sum, end_step.
 // begin_step: (1) the next tick from the census, (2) predicts all particles, (3) lists the active ones in rising order.
 // end_step: (1) collects forces, (2) corrects, (3) next levels, (4) changes of the census. Makino & Aarseth 1992.
+// If the corrector of some particles is iterated, the same three kernels follow for these: they are the particles that
+// have not reached the tick yet, and begin_step predicts nothing, for end_step has moved the sources.
 // The schedule lives on the device, so that recorded steps follow each other without the host. A step that may not be
 // taken (limit or fault) lists no particles, and its kernels return at once.
 #include <cstdint>
@@ -27,6 +29,9 @@ struct Schedule {
   std::int64_t active_count = 0;  // particles in it; 0 when no step was begun
   std::int64_t limit = 0;         // no step may end beyond this tick
   std::int64_t steps = 0, particle_steps = 0;
+  std::int64_t evaluations = 0;            // of the forces on one particle
+  std::int64_t repeated = 0;               // active particles whose corrector is iterated; 0: the step is done
+  int evaluation = 0;                      // of the step in work, counted from 1
   std::int64_t fault = INT64_MAX;          // the lowest faulty particle times 4, plus the StepFault
   std::uint32_t epoch = 1;                 // number of this step, which marks counts of chunks as new
   std::uint32_t ticket = 0;                // hands out chunks in the order in which blocks start
@@ -70,16 +75,21 @@ __global__ void __launch_bounds__(predict_threads)
                const __grid_constant__ SofteningTable softening) {
   __shared__ std::int64_t next, before;
   __shared__ unsigned chunk_index, warp_count[predict_threads / 32];
-  __shared__ bool go;
+  __shared__ bool go, again;
   Schedule& schedule = *s.schedule;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   if (warp == 0) {
-    const std::int64_t tick = next_tick(schedule, lane);
+    const bool repeats = schedule.repeated > 0;
+    const std::int64_t tick = repeats ? schedule.next : next_tick(schedule, lane);
     if (lane == 0) {
       chunk_index = atomicAdd(&schedule.ticket, 1u) % gridDim.x;
       next = tick;
+      again = repeats;
       go = tick <= schedule.limit && schedule.fault == INT64_MAX;
-      if (chunk_index == 0 && go) schedule.next = tick;
+      if (chunk_index == 0 && go) {
+        schedule.next = tick;
+        schedule.evaluation = repeats ? schedule.evaluation + 1 : 1;
+      }
       if (chunk_index == 0 && !go) schedule.active_count = 0;
     }
   }
@@ -89,8 +99,10 @@ __global__ void __launch_bounds__(predict_threads)
   const std::int64_t begin = chunk_index * s.chunk;
   const std::int64_t end = begin + s.chunk < s.sources.count ? begin + s.chunk : s.sources.count;
 
+  const auto is_active = [&](std::int64_t i) { return s.level[i] >= lowest && !(again && s.tick[i] == next); };
+
   unsigned mine = 0;
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += predict_threads) mine += s.level[i] >= lowest;
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += predict_threads) mine += is_active(i);
   mine = __reduce_add_sync(0xffffffffu, mine);
   if (lane == 0) warp_count[warp] = mine;
   __syncthreads();
@@ -101,7 +113,7 @@ __global__ void __launch_bounds__(predict_threads)
                (static_cast<unsigned long long>(schedule.epoch) << 32) | count);
   }
 
-  for (std::int64_t i = begin + threadIdx.x; i < end; i += predict_threads)
+  for (std::int64_t i = begin + threadIdx.x; !again && i < end; i += predict_threads)
     predict_and_store(pack, s.sources, next, g, softening, i);
 
   if (warp == 0) {
@@ -120,7 +132,7 @@ __global__ void __launch_bounds__(predict_threads)
   std::int64_t at = before;
   for (std::int64_t tile = begin; tile < end; tile += predict_threads) {
     const std::int64_t i = tile + threadIdx.x;
-    const bool active = i < end && s.level[i] >= lowest;
+    const bool active = i < end && is_active(i);
     const unsigned votes = __ballot_sync(0xffffffffu, active);
     __syncthreads();
     if (lane == 0) warp_count[warp] = static_cast<unsigned>(__popc(votes));
@@ -140,27 +152,28 @@ template <Precision P>
 struct Correction {
   ForceTask<P> task;  // where the forces stand
   ForceGrid grid;
-  HermiteStep step;        // its `now` is the schedule's next tick, or here when the step is not on the grid
+  HermiteStep step;        // on the grid with the schedule's next tick and evaluation, else with these
   double offset = 0;       // beyond that tick
   bool on_grid = true;     // false: the last step of a run, whose count and end the host gives
   bool collected = false;  // the forces stand in task.out for all targets
-  bool last = true;        // false: an iteration of the corrector, which moves the sources only
 };
 
-/// Ends a step: adds up the partial forces of each active particle, corrects it and chooses its next step.
+/// Ends a step: adds up the partial forces of each active particle, corrects it and chooses its next step. A particle
+/// whose corrector is iterated is moved among the sources only.
 template <Precision P, class Real>
 __global__ void __launch_bounds__(correct_threads)
     end_step(const __grid_constant__ StepArrays<Real> s, const __grid_constant__ Correction<P> c, SourcePack<P> pack,
              double g, const __grid_constant__ SofteningTable softening) {
   using Sum = typename SourcePack<P>::Sum;
-  __shared__ int moved[deepest_level + 1];
+  __shared__ int moved[deepest_level + 1], repeated;
   Schedule& schedule = *s.schedule;
   const std::int64_t total = c.task.targets();
   if (total <= 0) return;
   for (int k = static_cast<int>(threadIdx.x); k <= deepest_level; k += correct_threads) moved[k] = 0;
+  if (threadIdx.x == 0) repeated = 0;
   __syncthreads();
   HermiteStep step = c.step;
-  if (c.on_grid) step.now = schedule.next;
+  if (c.on_grid) step.now = schedule.next, step.evaluation = schedule.evaluation;
   const Decomposition d = decompose(total, c.task.source_count, c.grid.blocks, c.grid.wide_group);
   const int lanes = c.collected ? 1 : collect_lanes(d);
   const std::int64_t team = (std::int64_t{blockIdx.x} * correct_threads + threadIdx.x) / lanes;
@@ -185,14 +198,18 @@ __global__ void __launch_bounds__(correct_threads)
     const int old_level = s.level[i];
     int level = old_level;
     const double dt = static_cast<double>(step.now - s.tick[i]) * s.sources.tick_length + c.offset;
-    const StepFault fault = hermite_end_step(step, dt, start, a, j, x, v, level);
+    bool again = false;
+    const StepFault fault = hermite_end_step(step, dt, start, a, j, x, v, level, again);
     if (fault != StepFault::none) {
       atomicMin(reinterpret_cast<long long*>(&schedule.fault), static_cast<long long>(4 * i + static_cast<int>(fault)));
       continue;
     }
-    if (!c.last) {
+    if (step.evaluation < step.most) {
       const double number = softening.number[softening.by_particle ? s.sources.species[i] : 0];
       store_source(pack, i, x, v, g * static_cast<double>(s.sources.mass[i]), number);
+    }
+    if (again) {
+      if (step.evaluation == 1) atomicAdd(&repeated, 1);
       continue;
     }
     s.x[i] = static_cast<Real>(x.x), s.y[i] = static_cast<Real>(x.y), s.z[i] = static_cast<Real>(x.z);
@@ -206,16 +223,23 @@ __global__ void __launch_bounds__(correct_threads)
       atomicAdd(&moved[level], 1);
     }
   }
-  if (!c.last) return;
   __syncthreads();
   for (int k = static_cast<int>(threadIdx.x); k <= deepest_level; k += correct_threads)
     if (moved[k] != 0) atomicAdd(&schedule.population[k], moved[k]);
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
+  if (threadIdx.x != 0) return;
+  if (repeated > 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(&schedule.repeated), static_cast<unsigned long long>(repeated));
+  if (blockIdx.x == 0) {
     if (c.on_grid) schedule.now = step.now;
     schedule.ticket = 0;  // long before it could overflow in the midst of a launch
     ++schedule.epoch;
-    ++schedule.steps;
-    schedule.particle_steps += total;
+    schedule.evaluations += total;
+    if (step.evaluation == 1) {
+      ++schedule.steps;
+      schedule.particle_steps += total;
+    } else if (step.evaluation == step.most) {
+      schedule.repeated = 0;  // all that were repeated are done
+    }
   }
 }
 

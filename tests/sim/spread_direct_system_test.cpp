@@ -2,6 +2,7 @@
 // bits of one rank.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,26 @@ TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithHermiteOfAnyPrecision) {
   expect_bits_of_one_rank(here(hermite, {"run.precision=single"}), with_a_heavy_one(200), {3});
   expect_bits_of_one_rank(here(hermite, {"run.precision=double", "time.corrector_iterations=2"}), with_a_heavy_one(100),
                           {4});
+}
+
+/// Two of them circle each other closely: the corrector of these is iterated.
+Particles with_a_pair(std::int64_t n) {
+  Particles particles = crossing_particles(n, 0);
+  const auto k = particles.id.size() / 2;
+  particles.x[k + 1] = particles.x[k] + 0.02, particles.y[k + 1] = particles.y[k], particles.z[k + 1] = particles.z[k];
+  const double speed = std::sqrt((particles.mass[k] + particles.mass[k + 1]) / 0.02) / 2;
+  particles.vx[k] = particles.vx[k + 1] = particles.vz[k] = particles.vz[k + 1] = 0;
+  particles.vy[k] = -speed, particles.vy[k + 1] = speed;
+  return particles;
+}
+
+TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWhereHermiteIterates) {
+  const Settings close = here(hermite, {"gravity.softening=0", "time.eta=0.02"});
+  const Particles particles = with_a_pair(150);
+  const Seen end = run_on(1, distributed_config(close), particles)[1];
+  EXPECT_GT(end.counts.interactions, 2 * end.counts.particle_steps * particles.size());
+  expect_bits_of_one_rank(close, particles, {2, 3, 7});
+  expect_going_on_with_the_same_bits(close, particles, {1, 2, 4});
 }
 
 // Most ranks have no particle, and one is active at a time.
