@@ -5,10 +5,8 @@
 #include "app/written_files.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "app/command.hpp"
@@ -84,10 +82,7 @@ std::vector<fs::path> files_of_snapshot(const fs::path& name, int files) {
 
 void note_lost(const Context& context, const std::vector<std::string>& lost, const SnapshotHeader& header,
                const std::string& from) {
-  const bool units = std::find(lost.begin(), lost.end(), "units") != lost.end();
-  if (!lost.empty())
-    context.remark(fmt::format("note: not carried over: {}{}", fmt::join(lost, ", "),
-                               units ? "; a run of the file needs " + units_statement(*header.units) : ""));
+  if (!lost.empty()) context.remark("note: " + lost_text(lost, header));
   if (!from.empty() && !states_units(header.units))
     context.remark(fmt::format("note: {} states no units, so none are written", from));
 }

@@ -14,7 +14,8 @@ namespace pergola {
 PERGOLA_API std::vector<std::string> files_without_units(const RunConfig& config);
 /// "m81.g2: states no units: the run takes G = 1; ...": the sentence for a run whose units are assumed.
 PERGOLA_API std::string assumed_units_text(const std::string& file);
-/// As a configuration states these units: [units] system = "gadget".
-PERGOLA_API std::string units_statement(const FileUnits& units);
+/// What a written file does not hold of its particles, not_carried() of io/snapshot_formats.hpp, as a sentence; with
+/// lost units it says how a run of the file states them: [units] system = "gadget". `header`: of the particles.
+PERGOLA_API std::string lost_text(const std::vector<std::string>& lost, const SnapshotHeader& header);
 
 }  // namespace pergola

@@ -170,12 +170,15 @@ std::string assumed_units_text(const std::string& file) {
       file);
 }
 
-std::string units_statement(const FileUnits& units) {
-  const RunConfig::Units table = table_of(units);
-  const std::string system = fmt::format("[units] system = \"{}\"", table.system);
-  if (table.system != "custom") return system;
-  return fmt::format("{}, length_cm = {}, mass_g = {}, velocity_cm_per_s = {}", system, to_text(table.length_cm),
-                     to_text(table.mass_g), to_text(table.velocity_cm_per_s));
+std::string lost_text(const std::vector<std::string>& lost, const SnapshotHeader& header) {
+  if (lost.empty()) return "";
+  std::string text = fmt::format("not carried over: {}", fmt::join(lost, ", "));
+  if (std::find(lost.begin(), lost.end(), "units") == lost.end()) return text;
+  const RunConfig::Units table = table_of(*header.units);
+  text += fmt::format("; a run of the file needs [units] system = \"{}\"", table.system);
+  if (table.system != "custom") return text;
+  return text + fmt::format(", length_cm = {}, mass_g = {}, velocity_cm_per_s = {}", to_text(table.length_cm),
+                            to_text(table.mass_g), to_text(table.velocity_cm_per_s));
 }
 
 /// Looks at all files of particles: they must agree with each other and with units.system.

@@ -106,11 +106,7 @@ py::tuple analyze(const std::string& name, const std::vector<Moment>& moments, c
 void bind_analysis(py::module_& module) {
   py::class_<Moment>(module, "Moment")
       .def(py::init([](std::shared_ptr<Particles> particles, double time, double box_side, const py::object& units) {
-        Moment moment{std::move(particles), time, box_side, {}};
-        if (!units.is_none())
-          moment.units = FileUnits{units["length_cm"].cast<double>(), units["mass_g"].cast<double>(),
-                                   units["velocity_cm_per_s"].cast<double>()};
-        return moment;
+        return Moment{std::move(particles), time, box_side, units_of(units)};
       }));
   module.def("analyze", &analyze);
   module.def("analyses", [] {

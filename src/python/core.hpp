@@ -40,7 +40,8 @@ py::object array_view(const Device& device, const T* data, std::int64_t count, b
   return array_view(device, data, count, py::dtype::of<T>(), writable, base);
 }
 
-/// Units by their names in Python.
+/// Units by their names in Python, and back; none from None.
 py::dict units_dict(const FileUnits& units);
+std::optional<FileUnits> units_of(const py::object& units);
 
 }  // namespace pergola::python

@@ -4,7 +4,10 @@
 // Particles validate themselves (finite numbers, ids that differ) unless check=False. forces() is one evaluation on a
 // device, with G = 1 unless the configuration states units.
 #include <cstring>
+#include <map>
 
+#include "config/file_units.hpp"
+#include "io/snapshot_formats.hpp"
 #include "python/core.hpp"
 
 namespace pergola::python {
@@ -79,13 +82,36 @@ auto member(std::vector<T> Particles::*which) {
   };
 }
 
-/// A snapshot's header as plain values; without "units" if the file states none.
+/// A header as plain values: "units" and "cosmology" only where they are stated.
 py::dict header_dict(const SnapshotHeader& header) {
   using namespace py::literals;
   py::dict made("time"_a = header.time, "redshift"_a = header.redshift, "box_size"_a = header.box_size,
                 "format"_a = header.format, "cosmological"_a = is_cosmological(header));
-  if (header.units) made["units"] = units_dict(*header.units);
+  if (states_units(header.units)) made["units"] = units_dict(*header.units);
+  if (!is_cosmological(header)) return made;
+  py::dict cosmology("omega_matter"_a = *header.omega0, "omega_lambda"_a = header.omega_lambda.value_or(0),
+                     "h"_a = *header.hubble_param);
+  if (header.omega_baryon) cosmology["omega_baryon"] = *header.omega_baryon;
+  made["cosmology"] = cosmology;
   return made;
+}
+
+/// The reverse, from what particles carry; units and cosmology may be None.
+SnapshotHeader header_of(double time, double box_size, const py::object& units, const py::object& cosmology) {
+  SnapshotHeader header;
+  header.time = time;
+  header.box_size = box_size;
+  header.units = units_of(units);
+  if (cosmology.is_none()) return header;
+  const auto universe = cosmology.cast<std::map<std::string, double>>();
+  const auto value = [&](const char* name) -> std::optional<double> {
+    const auto found = universe.find(name);
+    return found == universe.end() ? std::nullopt : std::optional(found->second);
+  };
+  header.omega0 = value("omega_matter"), header.omega_lambda = value("omega_lambda");
+  header.omega_baryon = value("omega_baryon"), header.hubble_param = value("h");
+  if (time > 0) header.redshift = 1 / time - 1;
+  return header;
 }
 
 /// Particles and header. The file is read without the interpreter's lock.
@@ -98,15 +124,15 @@ py::tuple read(const std::string& path) {
   return py::make_tuple(std::make_shared<Particles>(std::move(snapshot.particles)), header_dict(snapshot.header));
 }
 
-/// The format follows from the ending of the name. The file appears whole or not at all.
-void write(const std::string& path, const Particles& particles, double time, double box_size) {
+/// The format follows from the ending of the name. The file appears whole or not at all. Returns what it cannot hold.
+std::string write(const std::string& path, const Particles& particles, double time, double box_size,
+                  const py::object& units, const py::object& cosmology) {
+  const SnapshotHeader header = header_of(time, box_size, units, cosmology);
   const py::gil_scoped_release free;
-  SnapshotHeader header;
-  header.time = time;
-  header.box_size = box_size;
   WriteOptions options;
   options.format = format_from_name(path);
   write_snapshot(path, {header, particles}, options);
+  return lost_text(not_carried(header, false, snapshot_format(options.format)), header);
 }
 
 /// What pergola.models shows of a model: options by name, with default and help.
@@ -115,21 +141,39 @@ py::dict model_dict(const ModelInfo& model) {
   py::dict options;
   for (const auto& option : model.options)
     options[py::str(option.name)] = py::make_tuple(option.default_value, option.help);
-  return py::dict("name"_a = model.name, "summary"_a = model.summary, "n"_a = model.default_n, "any_n"_a = model.any_n,
-                  "options"_a = options);
+  return py::dict("name"_a = model.name, "summary"_a = model.summary, "units"_a = model.units, "n"_a = model.default_n,
+                  "any_n"_a = model.any_n, "options"_a = options);
 }
 
-/// The particles that a run with this configuration would start from. Always made on the CPU: the same on any machine.
-std::shared_ptr<Particles> model(const RunConfig& config) {
-  const py::gil_scoped_release free;
-  const Device device = Device::open("cpu", config.run.threads);
-  StartingPoint begin = open_particles(config, device.threads(), true);
-  return std::make_shared<Particles>(*begin.particles->whole());
+/// The particles that a run with this configuration would start from, and their header. Always made on the CPU: the
+/// same on any machine.
+py::tuple model(const RunConfig& config) {
+  std::shared_ptr<Particles> made;
+  SnapshotHeader header;
+  {
+    const py::gil_scoped_release free;
+    const Device device = Device::open("cpu", config.run.threads);
+    StartingPoint begin = open_particles(config, device.threads(), true);
+    made = std::make_shared<Particles>(*begin.particles->whole());
+    header.time = begin.time, header.box_size = begin.box_side;
+  }
+  const UnitSystem units = config.unit_system();
+  header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  std::optional<physics::Cosmology> universe = config.cosmology;
+  if (const auto start = model_cosmology(config.particles.model, config.particles.options)) universe = start->universe;
+  if (universe) {
+    header.redshift = 1 / header.time - 1;
+    header.omega0 = universe->omega_matter, header.omega_lambda = universe->omega_lambda;
+    header.omega_baryon = universe->omega_baryon, header.hubble_param = universe->h;
+  }
+  return py::make_tuple(made, header_dict(header));
 }
 
-/// Accelerations as rows, potentials, and the seconds on the device.
-py::tuple forces(const RunConfig& config, const Particles& particles, bool potential, double box_side) {
+/// Accelerations as rows, potentials, and the seconds on the device. `units`: of the particles, or None.
+py::tuple forces(RunConfig config, const Particles& particles, bool potential, double box_side,
+                 const py::object& units) {
   ForceResult found;
+  take_file_units(config, "particles", units_of(units));
   {
     const py::gil_scoped_release free;
     particles.validate("particles");
@@ -150,10 +194,16 @@ py::tuple forces(const RunConfig& config, const Particles& particles, bool poten
 /// The same for positions and masses alone: for a few particles a Particles object takes as long as their forces.
 py::tuple forces_at(const RunConfig& config, const Numbers& position, const Numbers& mass, bool potential,
                     double box_side) {
-  return forces(config, *make_particles(position, {}, mass, {}, {}, false), potential, box_side);
+  return forces(config, *make_particles(position, {}, mass, {}, {}, false), potential, box_side, py::none());
 }
 
 }  // namespace
+
+std::optional<FileUnits> units_of(const py::object& units) {
+  if (units.is_none()) return std::nullopt;
+  return FileUnits{units["length_cm"].cast<double>(), units["mass_g"].cast<double>(),
+                   units["velocity_cm_per_s"].cast<double>()};
+}
 
 py::dict units_dict(const FileUnits& units) {
   using namespace py::literals;
@@ -164,13 +214,14 @@ py::dict units_dict(const FileUnits& units) {
 /// Columns are views that can be written to; position and velocity are copies, because columns are stored apart.
 void bind_particles(py::module_& module) {
   py::class_<Particles, std::shared_ptr<Particles>>(module, "Particles",
-                                                    "Particles on the host; see pergola.Particles.")
+                                                    "Particles on the host; see pergola.Particles.", py::dynamic_attr())
       .def(py::init(&make_particles), py::arg("position"), py::arg("velocity") = py::none(),
            py::arg("mass") = py::none(), py::arg("id") = py::none(), py::arg("species") = py::none(),
            py::arg("check") = true)
       .def("__len__", [](const Particles& self) { return self.size(); })
-      .def("append", [](Particles& self, const Particles& other) { self.append(other), self.validate("particles"); })
-      .def("copy", [](const Particles& self) { return std::make_shared<Particles>(self); })
+      .def("append_arrays",
+           [](Particles& self, const Particles& other) { self.append(other), self.validate("particles"); })
+      .def("copy_arrays", [](const Particles& self) { return std::make_shared<Particles>(self); })
       .def_property_readonly("id", member(&Particles::id))
       .def_property_readonly("species", member(&Particles::species))
       .def_property_readonly("mass", member(&Particles::mass))

@@ -5,6 +5,7 @@
 // borrowed between steps only; an array that is kept longer than the block keeps the old memory, and the simulation
 // continues with a copy. An error in the middle of a step leaves the particles between two times: the simulation then
 // refuses to go on. Times and lengths are in the units of the configuration.
+#include <algorithm>
 #include <chrono>
 
 #include "python/core.hpp"
@@ -83,6 +84,14 @@ class Driver {
   void step() {
     if (!step_before(simulation_->config().run.end_time))
       throw Error(ErrorKind::input, "step: expected a step before run.end_time, found none");
+  }
+
+  /// What a run would warn of, since the last call.
+  std::vector<std::string> warnings() {
+    std::vector<std::string> texts;
+    for (const Remark& remark : simulation_->remarks())
+      if (remark.level == LogLevel::warning) texts.push_back(remark.text);
+    return texts;
   }
 
   /// Replaces all particles at the present time; forces are computed anew.
@@ -242,6 +251,26 @@ py::object force_arrays(const auto& call, const py::capsule& base) {
   return py::module_::import("pergola._simulation").attr("Lent")(**arrays);
 }
 
+/// With the periodic box of this side, if the solver takes it from the particles; 0: they carry none.
+RunConfig boxed(RunConfig config, const Particles& particles, double side) {
+  if (side > 0)
+    if (const Box box = find_solver_box(config, particles, side); box.periodic()) set_box(config.gravity, box);
+  return config;
+}
+
+/// The keys of a configuration in these units.
+py::dict units_keys(const py::object& units) {
+  RunConfig config;
+  take_file_units(config, "the particles", units_of(units));
+  py::dict keys;
+  keys["units.system"] = config.units.system;
+  if (config.units.system != "custom") return keys;
+  keys["units.length_cm"] = config.units.length_cm;
+  keys["units.mass_g"] = config.units.mass_g;
+  keys["units.velocity_cm_per_s"] = config.units.velocity_cm_per_s;
+  return keys;
+}
+
 /// A Python object that C++ may copy and drop without the interpreter's lock.
 std::shared_ptr<py::function> held(const py::function& function) {
   return {new py::function(function), [](const py::function* one) {
@@ -292,16 +321,29 @@ void bind_simulation(py::module_& module) {
                                if (used.name == nbody_units().name) return py::none();
                                return units_dict({used.length_cm, used.mass_g, used.velocity_cm_per_s});
                              })
+      .def("take_units",
+           [](RunConfig& self, const py::object& units) { take_file_units(self, "the particles", units_of(units)); })
+      .def_property_readonly("cosmology",
+                             [](const RunConfig& self) -> py::object {
+                               using namespace py::literals;
+                               if (!self.cosmology) return py::none();
+                               const auto& universe = *self.cosmology;
+                               return py::dict("omega_matter"_a = universe.omega_matter,
+                                               "omega_lambda"_a = universe.omega_lambda,
+                                               "omega_baryon"_a = universe.omega_baryon, "h"_a = universe.h);
+                             })
       .def("text", &config_text);
+  module.def("units_keys", &units_keys);
   using Made = std::shared_ptr<Driver>;
   py::class_<Driver, Made>(module, "Driver")
       .def(py::init([](const RunConfig& config) {
         const py::gil_scoped_release free;
         return std::make_shared<Driver>(std::make_shared<GravitySystem>(config));
       }))
-      .def(py::init([](const RunConfig& config, const Particles& particles, double time) {
+      .def(py::init([](const RunConfig& config, const Particles& particles, double time, double box_side) {
         const py::gil_scoped_release free;
-        return std::make_shared<Driver>(std::make_shared<GravitySystem>(config, particles, time));
+        return std::make_shared<Driver>(
+            std::make_shared<GravitySystem>(boxed(config, particles, box_side), particles, time));
       }))
       .def_static("resume",
                   [](const RunConfig& config, const Checkpoint& from) {
@@ -311,6 +353,7 @@ void bind_simulation(py::module_& module) {
       .def("run_until", &Driver::run_until)
       .def("step", &Driver::step)
       .def("step_before", &Driver::step_before)
+      .def("warnings", &Driver::warnings)
       .def("set_particles", &Driver::set_particles)
       .def("lend", &Driver::lend)
       .def("take_back", &Driver::take_back)
@@ -321,6 +364,11 @@ void bind_simulation(py::module_& module) {
       .def_property_readonly("step_time", [](const Driver& self) { return self.look().step_time(); })
       .def_property_readonly("start_time", [](const Driver& self) { return self.look().start_time(); })
       .def_property_readonly("steps", [](const Driver& self) { return self.look().counts().steps; })
+      .def_property_readonly("box_size",
+                             [](const Driver& self) {
+                               const Box box = self.look().box();
+                               return box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0.0;
+                             })
       .def_property_readonly("device", [](const Driver& self) { return self.look().device().spec(); })
       .def_property_readonly("choices", [](const Driver& self) { return self.look().choices(); })
       .def_property_readonly("remark", [](const Driver& self) { return self.look().remark(); })

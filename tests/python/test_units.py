@@ -2,6 +2,7 @@
 import os
 import tempfile
 import unittest
+import warnings
 
 import harness
 import numpy as np
@@ -38,6 +39,93 @@ class TestPlain(unittest.TestCase):
                 pergola.units(system)
             self.assertEqual(caught.exception.kind, "input")
             self.assertIn(system, str(caught.exception))
+
+
+STELLAR = {"units": "stellar", "mass": 1000.0, "virial_radius": 1.0}
+
+
+class TestWhatParticlesCarry(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.file = lambda name: os.path.join(place.name, name)
+
+    def test_files_get_what_was_read(self):
+        stars = pergola.make("plummer", n=50, **STELLAR)
+        self.assertEqual(stars.units, pergola.units("stellar"))
+        stars.time = 3.5
+        pergola.write(self.file("stars.hdf5"), stars)
+        with self.assertWarnsRegex(UserWarning, "again.csv: not carried over: time$"):
+            pergola.write(self.file("again.csv"), pergola.read(self.file("stars.hdf5")))
+        pergola.write(self.file("third.hdf5"), pergola.read(self.file("again.csv")), time=7)
+        for name, time in (("stars.hdf5", 3.5), ("again.csv", 0), ("third.hdf5", 7)):
+            found = pergola.read(self.file(name))
+            self.assertAlmostEqual(found.units.length_cm / pergola.units("stellar").length_cm, 1, 12, name)
+            self.assertEqual(found.time, time, name)
+        pergola.write(self.file("solar.hdf5"), pergola.Particles([[1, 2, 3]], mass=1.0), units="solar", time=2)
+        found = pergola.read(self.file("solar.hdf5"))
+        self.assertEqual((found.units, found.time), (pergola.units("solar"), 2.0))
+
+    def test_a_format_without_units_is_warned_of(self):
+        stars = pergola.make("plummer", n=50, **STELLAR)
+        with self.assertWarnsRegex(UserWarning, r'stars.g2: .*units.*\[units\] system = "stellar"'):
+            pergola.write(self.file("stars.g2"), stars)
+        self.assertIsNone(pergola.read(self.file("stars.g2")).units)
+
+    # Reference: the model is in equilibrium, so that 2T/|W| is 1 with the G of its units (0.0043) and 0.0043 with G = 1.
+    def test_a_simulation_takes_the_units_of_its_particles(self):
+        stars = pergola.make("plummer", n=400, **STELLAR)
+        for particles in (stars, stars.copy(), pergola.Simulation(particles=stars, softening=0.01, **QUIET).particles):
+            sim = pergola.Simulation(particles=particles, softening=0.01, **QUIET)
+            self.assertEqual(sim.units, pergola.units("stellar"))
+            self.assertAlmostEqual(-2 * sim.energies.kinetic / sim.energies.potential, 1, delta=0.2)
+        with self.assertRaisesRegex(pergola.Error, "gadget"):
+            pergola.Simulation(particles=stars, units="gadget", softening=0.01, **QUIET)
+        custom = pergola.Particles([[0, 0, 0], [2, 0, 0]], mass=[1, 4], units={"length_cm": 2.0, "mass_g": 3.0, "velocity_cm_per_s": 5.0})
+        sim = pergola.Simulation(particles=custom, softening=0, **QUIET)
+        self.assertAlmostEqual(sim.energies.potential / (-6.67430e-8 * 3 / (2 * 25) * 2), 1, 10)
+
+    def test_time_goes_with_the_particles(self):
+        sim = pergola.Simulation(model="plummer", n=50, softening=0.1, **QUIET)
+        sim.run(until=0.25)
+        self.assertEqual(sim.particles.time, 0.25)
+        self.assertEqual(pergola.Simulation(particles=sim.particles, softening=0.1, **QUIET).time, 0.25)
+
+    def test_particles_in_other_units_are_not_mixed(self):
+        stars = pergola.make("plummer", n=50, **STELLAR)
+        sim = pergola.Simulation(particles=stars, softening=0.1, **QUIET)
+        sun = pergola.Particles([[9, 9, 9]], mass=1.0)
+        sim.add(sun)                                       # plain numbers are in the units of the simulation
+        self.assertEqual((len(sim), sim.particles.units), (51, pergola.units("stellar")))
+        galaxy = pergola.Particles([[9, 9, 9]], mass=1.0, units="galactic")
+        for wrong in (lambda: sim.add(galaxy), lambda: setattr(sim, "particles", galaxy), lambda: stars.append(galaxy),
+                      lambda: pergola.Simulation(model="plummer", n=50, **QUIET).add(galaxy)):
+            with self.assertRaisesRegex(pergola.Error, "units|G = 1"):
+                wrong()
+
+    # Reference: G m/d^2, with G = 0.00430092 pc (km/s)^2 per solar mass, and 1 for plain numbers.
+    def test_forces_have_the_constant_of_the_units(self):
+        for units, constant in (("stellar", 4.30091727e-3), (None, 1)):
+            pair = pergola.Particles([[0, 0, 0], [2, 0, 0]], mass=[1, 4], units=units)
+            self.assertAlmostEqual(pergola.forces(pair)[0, 0] / constant, 1, 6)
+
+    def test_a_model_is_made_in_its_own_units(self):
+        self.assertEqual(pergola.make("m81", n=100).units, pergola.units("gadget"))
+        self.assertIsNone(pergola.make("plummer", n=100).units)
+
+    def test_a_universe_stays_one(self):
+        box = pergola.make("cosmology", n=8**3, box=50.0, redshift=49.0, omega_matter=0.25, omega_lambda=0.75)
+        pergola.write(self.file("box.hdf5"), box)
+        for found in (box, box.copy(), pergola.read(self.file("box.hdf5"))):
+            self.assertAlmostEqual(found.time, 0.02, 12)
+            self.assertEqual((found.box_size, found.cosmology["omega_matter"]), (50.0, 0.25))
+            self.assertAlmostEqual(found.units.length_cm / 3.0856775814913673e24, 1, 12)
+            sim = pergola.Simulation(particles=found, solver="treepm", softening=0.1, **QUIET)
+            self.assertIn("omega_matter = 0.25", sim.config)
+            sim.run(until=0.021)
+            self.assertEqual((sim.particles.box_size, sim.particles.time), (50.0, 0.021))
+            with self.assertRaisesRegex(pergola.Error, "expanding universe"):
+                pergola.analyze("radii", found)
 
 
 @unittest.skipUnless(u, "astropy is not installed")

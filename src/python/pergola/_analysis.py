@@ -37,7 +37,7 @@ def _require(name, known, sentence):
 # One source as particles, time, box and units. Files of an expanding universe are refused: their velocities are not
 # those of a space at rest.
 def _moment(source, box_size):
-    if getattr(source, "header", {}).get("cosmological") or "[cosmology]" in getattr(source, "config", "").split("\n"):
+    if getattr(source, "cosmology", None) or "[cosmology]" in getattr(source, "config", "").split("\n"):
         raise error("analyze: expected particles of a space at rest, found those of an expanding universe, whose velocities "
                     "have another meaning; `pergola analyze` takes its files")
     units = getattr(source, "units", None)

@@ -1,16 +1,48 @@
 """Particles on the host: made, read, written; forces on them."""
-# Particles is the compiled class: its arrays are views of its memory. Snapshot adds what a file says beside them.
+# Particles is the compiled class: its arrays are views of its memory. What they mean (units, time, box, cosmology) lies
+# beside them in attributes that every function here passes on. Snapshot adds what else a file says.
 import os
+import warnings
 
 from . import _core
 from ._core import Particles
 from ._settings import error, force_config, is_quantity, lines, settings
-from ._units import Units
+from ._units import Units, as_units, require_same_units
 
+_init = Particles.__init__
+
+
+# The arrays go to the compiled class; what the numbers mean lies beside them, in attributes.
+def _new(self, position, velocity=None, mass=None, id=None, species=None, check=True, *, units=None, time=0.0, box_size=0.0,
+         cosmology=None):
+    _init(self, position, velocity, mass, id, species, check)
+    self.units, self.time, self.box_size, self.cosmology = as_units(units), time, box_size, cosmology
+
+
+def _copy(self):
+    """The same particles with what they carry, in memory of their own."""
+    made = self.copy_arrays()
+    made.__dict__.update(self.__dict__)
+    return made
+
+
+def _append(self, other):
+    """Adds particles, which must be in the same units; those without units are taken to be in the units of the others."""
+    require_same_units("append", other.units, self.units)
+    self.append_arrays(other)
+    self.units = self.units or other.units
+
+
+Particles.__init__, Particles.copy, Particles.append = _new, _copy, _append
+Particles.units, Particles.time, Particles.box_size, Particles.cosmology = None, 0.0, 0.0, None
 Particles.__doc__ = """Particles on the host, in the order of their input.
 
 ``x``, ``y``, ``z``, ``vx``, ``vy``, ``vz``, ``mass``, ``id`` and ``species`` are NumPy arrays over this object's memory:
 writing to them changes it. ``position`` and ``velocity`` are copies with one row of three per particle.
+
+They carry ``units`` (None: plain numbers with G = 1; ``units=`` takes the name of a system too), ``time``, ``box_size`` (0: open
+space) and ``cosmology`` (None, or a dict with omega_matter, omega_lambda, omega_baryon and h; ``time`` is then the scale
+factor). read(), make() and Simulation.particles set them; Simulation, forces(), analyze() and write() go by them.
 
 >>> import numpy, pergola
 >>> pair = pergola.Particles(position=[[-1, 0, 0], [1, 0, 0]], velocity=[[0, -.5, 0], [0, .5, 0]], mass=[1, 1])
@@ -19,19 +51,27 @@ writing to them changes it. ``position`` and ``velocity`` are copies with one ro
 >>> pair.vx += 0.5
 >>> pair.velocity[0]
 array([ 0.5, -0.5,  0. ])
+>>> pergola.make("plummer", n=10, units="stellar").units.length_cm
+3.08567758149136...e+18
 """
 
 
+# What header_dict() (src/python/particles.cpp) says, as attributes.
+def with_header(particles, header):
+    """The particles, which from now on carry what the header says."""
+    particles.time, particles.box_size = header["time"], header["box_size"]
+    particles.units = Units(header["units"]) if header.get("units") else None
+    particles.cosmology = header.get("cosmology")
+    return particles
+
+
 class Snapshot(Particles):
-    """Particles of a file, with its ``time``, ``box_size``, ``format`` and, where it states them, ``units``."""
+    """Particles of a file, with its ``header`` and ``format``."""
 
     def __init__(self, particles, header):
         super().__init__(particles.position, particles.velocity, particles.mass, particles.id, particles.species)
-        self.header = header
-        self.time = header["time"]
-        self.box_size = header["box_size"]
-        self.format = header["format"]
-        self.units = Units(header["units"]) if header.get("units") else None
+        self.header, self.format = header, header["format"]
+        with_header(self, header)
 
 
 # The library knows the format from the file's contents, not from its name.
@@ -49,10 +89,15 @@ def read(path):
     return Snapshot(particles, header)
 
 
-# Times and lengths are written as they are given: units are not stated in the file.
-def write(path, particles, time=0.0, box_size=0.0):
-    """Writes a snapshot; the format is that of the ending (.hdf5, .csv, .g2, .g1). The file appears whole or not at all."""
-    _core.write(os.fspath(path), particles, time, box_size)
+# None: what the particles carry.
+def write(path, particles, time=None, box_size=None, units=None):
+    """Writes a snapshot with the time, box, units and cosmology that the particles carry, or those given; the format is that of
+    the ending (.hdf5, .csv, .g2, .g1). The file appears whole or not at all. What the format cannot hold is warned of."""
+    given = particles.units if units is None else as_units(units)
+    lost = _core.write(os.fspath(path), particles, particles.time if time is None else time,
+                       particles.box_size if box_size is None else box_size, given, particles.cosmology)
+    if lost:
+        warnings.warn(f"{path}: {lost}", stacklevel=2)
 
 
 # Reads the list from _core each time: models are entries of the library, and Python keeps no copy of them.
@@ -80,7 +125,7 @@ models = _Models()
 
 # The configuration's own checks apply: n, seed and options mean the same as in a TOML file.
 def make(model, n=None, seed=1, **options):
-    """The particles of a model, the same numbers on any machine.
+    """The particles of a model, the same numbers on any machine, in ``units`` or in those of the model (N-body units for most).
 
     >>> import pergola
     >>> "king" in pergola.models
@@ -88,13 +133,18 @@ def make(model, n=None, seed=1, **options):
     >>> len(pergola.make("king", n=500, w0=6))
     500
     """
-    config = _core.Config.parse_force(lines(settings({"model": model, "n": n, "seed": seed, **options})))
-    return _core.make_model(config)
+    known = models[model] if model in models else {"units": "nbody", "options": {}}
+    if known["units"] != "nbody":
+        options.setdefault("units", known["units"])
+    own = {name: options.pop(name) for name in list(options) if name in known["options"] and options[name] is not None}
+    config = _core.Config.parse_force(lines(settings({"model": model, "n": n, "seed": seed, **options}, {"particles": own})))
+    return with_header(*_core.make_model(config))
 
 
 # Two ways in: Particles are used as they are; plain arrays skip ids and velocities, which cost time for few particles.
-def forces(positions, masses=None, solver="direct", softening=0.0, potential=False, box_size=0.0, **keywords):
-    """Accelerations, one row of three per particle, for G = 1; with ``potential=True`` also the potentials.
+def forces(positions, masses=None, solver="direct", softening=0.0, potential=False, box_size=None, **keywords):
+    """Accelerations, one row of three per particle, with ``potential=True`` also the potentials. G is 1, or that of the units
+    that Particles carry.
 
     ``positions`` are rows of three, or Particles. Further keywords as for Simulation: accuracy, precision, device, …
 
@@ -109,9 +159,10 @@ def forces(positions, masses=None, solver="direct", softening=0.0, potential=Fal
     if isinstance(positions, Particles):
         if masses is not None:
             raise error("masses: expected none beside particles, which have theirs")
-        acceleration, potentials, _ = _core.forces(config, positions, potential, box_size)
+        box = positions.box_size if box_size is None else box_size
+        acceleration, potentials, _ = _core.forces(config, positions, potential, box, positions.units)
     else:
         if masses is None:
             raise error("masses: expected one per particle, or one number for all, found none")
-        acceleration, potentials, _ = _core.forces_at(config, positions, masses, potential, box_size)
+        acceleration, potentials, _ = _core.forces_at(config, positions, masses, potential, box_size or 0.0)
     return (acceleration, potentials) if potential else acceleration

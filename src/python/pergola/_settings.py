@@ -83,8 +83,9 @@ def _model_options(model):
 
 
 # Order of precedence: there is none. A key that is given twice is an error.
-def settings(keywords, config=None):
-    """The key=value lines of keywords such as solver="tree", and of a dict that looks like the TOML file."""
+def settings(keywords, config=None, units=None):
+    """The key=value lines of keywords such as solver="tree", and of a dict that looks like the TOML file. ``units``: those of
+    quantities where units.system names none."""
     found = dict(_tables(config or {}))
     options = _model_options(keywords.get("model", found.get("particles.model")))
     for name, value in keywords.items():
@@ -101,19 +102,20 @@ def settings(keywords, config=None):
         if key in found:
             raise error(f"{name}: expected it once, found it as a keyword and in the dict ({key})")
         found[key] = value
-    return _plain(found)
+    return _plain(found, units)
 
 
-# Without units.system a quantity has no meaning: that is an error, not a guess.
-def _plain(found):
-    """The same with quantities of astropy as numbers in the units of units.system."""
+# Without units a quantity has no meaning: that is an error, not a guess.
+def _plain(found, known):
+    """The same with quantities of astropy as numbers in the units of units.system, or in those that are known."""
     quantities = [key for key, value in found.items() if is_quantity(value)]
     if not quantities:
         return found
-    if "units.system" not in found:
+    if "units.system" not in found and not known:
         raise error(f"{quantities[0]}: expected a plain number, or units=\"galactic\" or another system beside it, found a quantity")
     from ._units import units
-    known = units(found["units.system"])
+    if "units.system" in found:
+        known = units(found["units.system"])
     return {key: known.number(value) if key in quantities else value for key, value in found.items()}
 
 

@@ -4,13 +4,23 @@
 # are in the units of the configuration, N-body units (G = 1) without any.
 import json
 import os
+import warnings
 from collections import namedtuple
 
 from . import _core
 from ._core import Particles
 from ._run import Progress, hold, warn_of_others
 from ._settings import error, lines, settings
-from ._units import of_config
+from ._units import of_config, require_same_units
+
+# Keys that are given stay: they have priority over what particles carry.
+def _take_from(particles, found):
+    """Adds the units and the cosmology that particles carry to the keys of a configuration."""
+    if particles.units and "units.system" not in found:
+        found.update(_core.units_keys(particles.units))
+    if particles.cosmology and not any(key.startswith("cosmology.") for key in found):
+        found.update({f"cosmology.{name}": value for name, value in particles.cosmology.items()})
+        found.setdefault("run.end_time", 1.0)
 
 Energies = namedtuple("Energies", "kinetic potential total momentum angular_momentum")
 Vector = namedtuple("Vector", "x y z")
@@ -94,10 +104,12 @@ class Simulation:
             raise error("forces: expected a list of functions")
         self.hooks = list(hooks)
         self._forces = list(forces)
-        found = settings(keywords, config if isinstance(config, dict) else None)
+        found = settings(keywords, config if isinstance(config, dict) else None, getattr(particles, "units", None))
         file = None if config is None or isinstance(config, dict) else os.fspath(config)
         if self._forces:
             found.setdefault("time.integrator", "leapfrog")  # the configuration does not know of the forces
+        if particles is not None and file is None:
+            _take_from(particles, found)
         if file is None and "run.end_time" not in found:
             # Block times count to 2^21 of the longest steps; a shorter step must still change the time.
             longest = float(found.get("time.step_max", 0.125)) * 2**21
@@ -105,6 +117,8 @@ class Simulation:
             found["run.end_time"] = min(longest, float(step) * 2**50) if isinstance(step, (int, float)) and step > 0 else longest
         sets = lines(found)
         self._config = _core.Config.read(file, sets) if file else _core.Config.parse("", "Simulation", sets)
+        if particles is not None:
+            self._config.take_units(particles.units)
         self._begin(particles, time)
 
     # Shared end of construction: forces first, because the driver takes the first forces when it is made.
@@ -119,9 +133,11 @@ class Simulation:
                 raise error("time: expected particles with it")
             self._driver = _core.Driver(self._config)
         else:
-            if time is None:
-                time = getattr(particles, "time", 0.0)
-            self._driver = _core.Driver(self._config, particles, time)
+            self._driver = _core.Driver(self._config, particles, particles.time if time is None else time, particles.box_size)
+
+        # As `pergola run` does at its start.
+        for text in self._driver.warnings():
+            warnings.warn(text, stacklevel=3)
 
     # The number of particles.
     def __len__(self):
@@ -173,11 +189,17 @@ class Simulation:
 
     @property
     def particles(self):
-        """A copy of the particles at ``time``, in the order of their input. Set it to continue with other particles."""
-        return self._driver.particles()
+        """A copy of the particles at ``time``, in the order of their input, with their units, time, box and cosmology. Set it to
+        continue with other particles."""
+        made = self._driver.particles()
+        made.units, made.time, made.box_size, made.cosmology = self.units, self.time, self._driver.box_size, self._config.cosmology
+        return made
 
     @particles.setter
     def particles(self, particles):
+        if particles.units and not self.units:
+            raise error("particles: expected plain numbers with G = 1, as the simulation has, found particles with units")
+        require_same_units("particles", particles.units, self.units)
         self._driver.set_particles(particles)
 
     # Copies out, appends, and sets all particles again: the driver then computes forces anew.

@@ -78,6 +78,26 @@ def units(system):
     return found
 
 
+# Units, a dict like them, the name of a system ("nbody" has none), or None.
+def as_units(value):
+    """Units from what a user may give for them."""
+    if value is None or isinstance(value, Units):
+        return value
+    if isinstance(value, str):
+        return None if value == "nbody" else units(value)
+    return Units(value)
+
+
+# As in the library (same_units in base/units.hpp).
+def require_same_units(what, found, expected):
+    """An Error where both are known and differ."""
+    if not found or not expected:
+        return
+    for name in ("length_cm", "mass_g", "velocity_cm_per_s"):
+        if abs(found[name] / expected[name] - 1) > 1e-3:
+            raise error(f"{what}: expected particles in the same units, {name} = {expected[name]:g}, found {found[name]:g}")
+
+
 # The units of a configuration, for Simulation.units.
 def of_config(config):
     """None for N-body units."""
