@@ -1,7 +1,8 @@
 // The start of a run under gravity: see the header. Each part stands by itself.
 #include "sim/gravity_start.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -204,6 +205,21 @@ bool stands_for_all(const SomeParticles& some, ParticleSource& particles) {
   return std::abs(found / expected - 1) < 0.2;
 }
 
+/// With fewer than 16 particles there is no half of the mass to speak of.
+void find_crossing(const SomeParticles& some, const SolverOptions& gravity, StartLook& look) {
+  const Particles& p = some.particles;
+  const double mass = some.share() * std::accumulate(p.mass.begin(), p.mass.end(), 0.0);
+  if (p.size() < 16 || !(mass > 0)) return;
+  look.radius = radius_about_medians(p);
+  if (!(look.radius > 0)) return;
+  const double rms = std::sqrt(some.share() * twice_kinetic(p) / mass);
+  const double circular = std::sqrt(gravity.gravitational_constant * mass / 2 / look.radius);
+  look.crossing_time = 2 * look.radius / std::max(rms, circular);
+  look.softening = gravity.softening.epsilon[p.species[0]];
+  for (const std::uint8_t species : p.species)
+    look.softening = std::min(look.softening, gravity.softening.epsilon[species]);
+}
+
 bool is_outside(double virial_ratio) {
   return virial_ratio > 0 && (virial_ratio < least_virial_ratio || virial_ratio > most_virial_ratio);
 }
@@ -228,12 +244,16 @@ StartLook look_at_start(const RunConfig& config, const SolverOptions& gravity, P
     return look;
   constexpr std::int64_t most = 2048;  // of whose pairs the sum takes some ten milliseconds
   const SomeParticles some = some_of(particles, most);
+  if (!solver_entry(gravity.solver).can.smooths) find_crossing(some, gravity, look);
   const double kinetic = some.share() * twice_kinetic(some.particles);
   const double potential = gravity.gravitational_constant * pair_sum(some);
   if (!(kinetic > 0) || !(potential > 0) || !std::isfinite(kinetic / potential)) return look;
   look.virial_ratio = kinetic / potential;
   if (!is_outside(look.virial_ratio)) return look;
-  if (!stands_for_all(some, particles)) return {};
+  if (!stands_for_all(some, particles)) {
+    look.virial_ratio = 0;
+    return look;
+  }
   const std::vector<std::string> files = files_without_units(config);
   if (files.empty()) return look;
   const UnitSystem nearest = nearest_units(look.virial_ratio);
@@ -243,6 +263,23 @@ StartLook look_at_start(const RunConfig& config, const SolverOptions& gravity, P
                   "{:.3g}; state them: [units] system = \"{}\" ({}) makes it {:.3g}, \"nbody\" is G = 1",
                   config.source, to_text(least_virial_ratio), to_text(most_virial_ratio), files[0], look.virial_ratio,
                   nearest.name, unit_system_help(nearest.name), look.virial_ratio / nearest.gravitational_constant));
+}
+
+std::string start_remark(const StartLook& look, double step, double length) {
+  // A quarter of a crossing time cannot be one step; a run of a hundredth of it may.
+  const bool once = step >= length && length > 0.01 * look.crossing_time;
+  std::vector<std::string> odd;
+  if (is_outside(look.virial_ratio))
+    odd.push_back(fmt::format("2T/|W| is {:.3g}, and about 1 for what holds together", look.virial_ratio));
+  if (look.crossing_time > 0 && step > 0 && (once || step > look.crossing_time / 4))
+    odd.push_back(fmt::format("the shortest step is {:.3g}{}, and {:.3g} the crossing time", step,
+                              once ? ", the whole run" : "", look.crossing_time));
+  if (look.radius > 0 && look.softening > look.radius)
+    odd.push_back(fmt::format("gravity.softening is {:.3g}, and half of the mass lies within {:.3g}", look.softening,
+                              look.radius));
+  if (odd.empty()) return {};
+  return fmt::format("the start makes little sense: {}; are [units], softening and steps meant so?",
+                     fmt::join(odd, "; "));
 }
 
 namespace {

@@ -32,7 +32,10 @@ std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& pa
 
 /// What some thousand particles of an isolated system say of it as a whole.
 struct StartLook {
-  double virial_ratio = 0;  // 2T/|W|, about the mean velocity and without softening; 0: not known, or all are at rest
+  double virial_ratio = 0;   // 2T/|W|, about the mean velocity and without softening; 0: not known, or all are at rest
+  double radius = 0;         // of half of the mass, about the medians of the coordinates; 0: not known
+  double crossing_time = 0;  // of this radius' diameter, with the rms or the circular speed; 0: not known
+  double softening = 0;      // the least of the particles' species
 };
 inline constexpr double least_virial_ratio = 0.01, most_virial_ratio = 100;
 
@@ -40,6 +43,10 @@ inline constexpr double least_virial_ratio = 0.01, most_virial_ratio = 100;
 /// others, and particles that are not on the host. Throws Error(input) for files without units whose particles do not
 /// belong together with G = 1. `gravity`: with the box.
 StartLook look_at_start(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles);
+
+/// A remark if virial ratio, crossing time, softening and steps make no sense together; else empty. `step`: the
+/// shortest of the first steps; 0: not known. `length`: of the run.
+std::string start_remark(const StartLook& look, double step, double length);
 
 /// Starts the integrator with these particles, at its own time. Returns whether they were made on its device
 /// (particles/device_source.hpp) and not read. Making them is the stage "initial conditions" of `profile`.

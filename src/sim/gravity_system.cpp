@@ -138,10 +138,11 @@ struct GravitySystem::Parts {
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
     check_step(at);
-    crowded = crowded_mesh_remark(gravity, particles);
-    look_at_start(config, gravity, particles);
+    said_at_start = {crowded_mesh_remark(gravity, particles)};
+    const StartLook look = look_at_start(config, gravity, particles);
     size = particles.count();
     with_file_in_errors(config, [&] { begin(particles, at); });
+    said_at_start.push_back(start_remark(look, shortest_step(), config.length_between(at, config.run.end_time)));
   }
   /// As far as the configuration says it.
   void check_step(double at) const {
@@ -149,6 +150,13 @@ struct GravitySystem::Parts {
     const bool adaptive = config.time.adaptive && !entry.in_blocks(config.time);
     check_shared_step(config, at, adaptive ? "time.step_max" : "time.step",
                       adaptive ? config.time.step_max : entry.step_of(config.time));
+  }
+  /// Of the next steps; 0: not known.
+  double shortest_step() const {
+    double shortest = integrator_entry(config.time.integrator).step_of(config.time);
+    for (const StepClass& one : integrator->step_classes())
+      shortest = shortest > 0 ? std::min(shortest, one.length) : one.length;
+    return shortest;
   }
   /// Initial conditions may be made on the device itself (DeviceSource).
   void begin(ParticleSource& particles, double at) {
@@ -186,7 +194,7 @@ struct GravitySystem::Parts {
   std::int64_t size = 0;
   double start_time = 0, time = 0;
   std::string made_on;                             // the device that has made the particles; empty: none, the host
-  std::string crowded;                             // what to say of a mesh that is too coarse for them; empty: nothing
+  std::vector<std::string> said_at_start;          // of particles, mesh and steps that do not fit; may be empty texts
   DistributedView* view = nullptr;                 // while rank 0 reads what the ranks have
   StepCounts counts_before;                        // of the particles before set_particles()
   std::map<std::int64_t, ParticleSample> samples;  // by their size
@@ -243,7 +251,7 @@ GravitySystem::~GravitySystem() = default;
 
 const RunConfig& GravitySystem::config() const { return parts_->config; }
 const std::string& GravitySystem::made_on() const { return parts_->made_on; }
-const std::string& GravitySystem::crowded_mesh() const { return parts_->crowded; }
+const std::vector<std::string>& GravitySystem::said_at_start() const { return parts_->said_at_start; }
 const Device& GravitySystem::device() const { return parts_->device; }
 const std::shared_ptr<Communicator>& GravitySystem::ranks() const { return parts_->communicator; }
 Profile& GravitySystem::profile() { return parts_->profile; }

@@ -41,8 +41,8 @@ class PERGOLA_API GravitySystem : public System {
   /// The name of the device that has made the particles of the model, whose last bits are then not those of the CPU;
   /// empty: no other than the CPU.
   const std::string& made_on() const;
-  /// What to say of an isolated mesh that is too coarse for the particles at the start; empty: nothing.
-  const std::string& crowded_mesh() const;
+  /// What to say of particles, mesh and steps that do not fit at the start; texts may be empty.
+  const std::vector<std::string>& said_at_start() const;
   const Device& device() const override;
   const std::shared_ptr<Communicator>& ranks() const;
   Communicator& communicator() const { return *ranks(); }

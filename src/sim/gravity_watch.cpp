@@ -218,7 +218,8 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
                          "density would be at rest; its pull is taken off"});
   if (std::string text = lattice_remark(config, box()); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
-  if (!crowded_mesh().empty()) sentences.push_back({LogLevel::warning, crowded_mesh()});
+  for (const std::string& text : said_at_start())
+    if (!text.empty()) sentences.push_back({LogLevel::warning, text});
   if (std::string text = late_start_remark(config, start_time()); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
   if (std::string text = default_softening_remark(config); !text.empty())

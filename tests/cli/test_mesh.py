@@ -132,7 +132,7 @@ class Run(MeshTest):
     def test_particles_that_leave_an_isolated_box_are_kept_and_counted(self):
         rows = ["1,1,0,0,0,0,0,0\n", "2,0.001,0.9,0,0,30,0,0\n", "3,0.001,-0.5,0.5,0,0,0,0\n"]
         config = self.file_config(rows, 'boundary = "isolated"\nbox = 4')
-        result = harness.run(["run", config, "-o", self.dir / "out", "--set", "run.end_time=0.1"])
+        result = harness.run(["run", config, "-o", self.dir / "out", "--set", "run.end_time=0.1", "--set", "units.system=nbody"])
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("1 of 3 particles are outside the mesh", result.stderr)
         record = self.record("out")

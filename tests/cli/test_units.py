@@ -163,6 +163,17 @@ class Units(harness.CliTest):
         refused("mass[Msun]", "mass[AU]", "mass", "[AU]")
         refused("[AU/yr]", "[AU]", "vx", "[km/s]")
 
+    # Reference: with G = 1 the galaxy's 2T/|W| is 43009 and its particles cross it in a step.
+    def test_a_start_that_makes_no_sense_is_said(self):
+        self.good("ic", "m81", "--n", 400, "-o", self.dir / "m81.g2")
+        config = self.config("m81.g2")
+        for command in (("run", config, "-o", self.dir / "out"), ("plan", config)):
+            said = harness.run([*command, "--set", "units.system=nbody", "--set", "run.end_time=0.01", "--set", "gravity.softening=1e-3"]).stderr
+            self.assertRegex(said, r"the start makes little sense: 2T/\|W\| is [34]\.?\d*e\+04")
+            said = harness.run([*command, "--overwrite"][: 4 if command[0] == "run" else 2] + ["--set", "units.system=gadget", "--set", "run.end_time=0.01",
+                               "--set", "gravity.softening=500", *(["--overwrite"] if command[0] == "run" else [])]).stderr
+            self.assertRegex(said, "the start makes little sense: .*gravity.softening is 500, and half of the mass lies within")
+
     def test_a_softening_that_nobody_chose_is_said(self):
         """1/256 of whatever the unit is: 4 pc for a galaxy in kpc, a 400th of the distance between particles of a universe."""
         config = self.dir / "m81.toml"

@@ -85,6 +85,16 @@ class TestWhatParticlesCarry(unittest.TestCase):
         sim = pergola.Simulation(particles=custom, softening=0, **QUIET)
         self.assertAlmostEqual(sim.energies.potential / (-6.67430e-8 * 3 / (2 * 25) * 2), 1, 10)
 
+    def test_a_start_that_makes_no_sense_is_warned_of(self):
+        stars = pergola.make("plummer", n=400, **STELLAR)
+        stars.units = None
+        with self.assertWarnsRegex(UserWarning, r"2T/\|W\| is 0.00"):
+            pergola.Simulation(particles=stars, softening=0.01, **QUIET)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            stars.units = pergola.units("stellar")
+            pergola.Simulation(particles=stars, softening=0.01, **QUIET)
+
     def test_time_goes_with_the_particles(self):
         sim = pergola.Simulation(model="plummer", n=50, softening=0.1, **QUIET)
         sim.run(until=0.25)

@@ -163,5 +163,44 @@ TEST(StartLook, ASampleWithoutTheHeavyBodySaysNothing) {
   EXPECT_EQ(virial_ratio(ring), 0);
 }
 
+// Reference: a Plummer model in N-body units has a half-mass radius of 0.769 and the rms speed sqrt(1/2).
+TEST(StartLook, TheCrossingTimeIsThatOfTheModel) {
+  ModelOptions options;
+  options.n = 2000;
+  const Particles plummer = make_model("plummer", options);
+  HostParticles source(plummer);
+  const StartLook look = look_at_start(configuration(), configuration().solver_options(), source);
+  EXPECT_NEAR(look.radius, 0.769, 0.05);
+  EXPECT_NEAR(look.crossing_time, 2 * 0.769 / std::sqrt(0.5), 0.3);
+}
+
+TEST(StartLook, NumbersThatMakeNoSenseTogetherAreSaid) {
+  const StartLook good{1, 0.77, 2.2, 0.01};
+  EXPECT_EQ(start_remark(good, 0.01, 10), "");
+  EXPECT_EQ(start_remark(good, 0, 10), "");
+  EXPECT_EQ(start_remark({}, 1, 1), "");          // nothing is known
+  EXPECT_EQ(start_remark(good, 1e-6, 1e-6), "");  // a short look at a long run
+  const auto says = [](const StartLook& look, double step, double length, const char* word) {
+    EXPECT_NE(start_remark(look, step, length).find(word), std::string::npos) << word;
+  };
+  says({4e4, 0.77, 2.2, 0.01}, 0.01, 10, "2T/|W| is 4e+04");
+  says({4e-3, 0.77, 2.2, 0.01}, 0.01, 10, "2T/|W| is 0.004");
+  says(good, 0.1, 0.1, "the whole run");
+  says(good, 1, 10, "crossing time");
+  says({1, 0.77, 2.2, 3}, 0.01, 10, "gravity.softening is 3");
+}
+
+TEST(StartLook, ASystemSaysIt) {
+  ModelOptions options;
+  options.n = 100;
+  Particles plummer = make_model("plummer", options);
+  GravitySystem good(configuration(), plummer);
+  EXPECT_EQ(said_by(good).find("makes little sense"), std::string::npos);
+  for (auto* v : {&plummer.vx, &plummer.vy, &plummer.vz})
+    for (double& one : *v) one *= 100;
+  GravitySystem fast(configuration(), plummer);
+  EXPECT_NE(said_by(fast).find("2T/|W| is"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pergola
