@@ -20,6 +20,7 @@
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
+#include "physics/power_spectrum.hpp"
 
 // What an analysis is. An entry (`AnalysisEntry`) describes itself: name, help, keys, the kind of files it needs, and
 // one function from files and options to a result. A result is a table, single findings, and figures as data; nothing
@@ -52,7 +53,8 @@ struct AnalysisUnits {
 /// The universe that a periodic box is a part of.
 struct AnalysisUniverse {
   physics::Cosmology cosmology;
-  bool knows_waves = false;  // sigma8, n_s and omega_baryon are those of the box
+  std::optional<physics::LinearPower> waves{};  // today's linear power that the box began with, where it is known
+  std::string waves_from{};                     // what that is, or why it is not known
   double scale_factor = 1;
   double length_mpc_h = 1;  // the unit of length in comoving Mpc/h
   double hubble = 1;        // today's H₀ in the file's velocity over its length

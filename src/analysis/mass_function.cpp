@@ -83,11 +83,20 @@ std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, co
     return std::nullopt;
   }
   AnalysisUniverse universe = *snapshot.universe;
-  if (!(options.sigma8 > 0) && !universe.knows_waves) return std::nullopt;
+  const double mean = mass / snapshot.box.volume();
+  const bool stated = options.sigma8 > 0 || options.n_s || options.omega_baryon;
+  if (!(options.sigma8 > 0) && !universe.waves) return std::nullopt;
+  if (!stated) return ExpectedHalos(universe, mean, *universe.waves);
   if (options.sigma8 > 0) universe.cosmology.sigma8 = options.sigma8;
   universe.cosmology.n_s = options.n_s.value_or(universe.cosmology.n_s);
   universe.cosmology.omega_baryon = options.omega_baryon.value_or(universe.cosmology.omega_baryon);
-  return ExpectedHalos(universe, mass / snapshot.box.volume(), physics::eisenstein_hu_power(universe.cosmology));
+  return ExpectedHalos(universe, mean, physics::eisenstein_hu_power(universe.cosmology));
+}
+
+/// Where the power behind it comes from.
+std::string theory_text(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
+  const bool stated = options.sigma8 > 0 || options.n_s || options.omega_baryon;
+  return stated ? "Eisenstein & Hu 1998 with the options given" : snapshot.universe->waves_from;
 }
 
 /// One row per bin. `masses` ascend.
@@ -155,6 +164,7 @@ AnalysisResult analyze_mass_function(const AnalysisFiles& files, const AnalysisO
     }
     figure.x_unit = snapshot.units.mass;
     result.findings.push_back({"groups", "", static_cast<double>(masses.size())});
+    if (expected) result.findings.push_back({"linear theory", "", theory_text(snapshot, options)});
   }
   result.figures.push_back(figure);
   return result;
@@ -197,8 +207,9 @@ AnalysisEntry mass_function_entry() {
           "One line per bin, equal in the logarithm of the mass. Columns: time, mass_low, mass_high, groups "
           "with their counting error, dn_dlnM (number per volume and logarithm of mass) with its error, "
           "n_above (number per volume of at least mass_low); per volume only in a periodic box, else nan. Where the "
-          "universe of the box is known (its run beside it, or --sigma8): what Sheth & Tormen 1999 and, for "
-          "spheres of 200 mean densities, Tinker et al. 2008 expect for dn_dlnM in the middle of the bin.",
+          "universe of the box is known (its run beside it, with the linear theory that it began with, or --sigma8): "
+          "what Sheth & Tormen 1999 and, for spheres of 200 mean densities, Tinker et al. 2008 expect for dn_dlnM in "
+          "the middle of the bin.",
       .example = "box.hdf5 --linking 0.2 --least 32 -o mass-function.csv --plot mass-function.png",
       .needs = AnalysisNeeds::particles,
       .span = AnalysisSpan::last_moment,

@@ -263,23 +263,31 @@ Key<AnalysisOptions> cells_key() {
   return key;
 }
 
-/// Linear theory for a box whose waves are known from its run, at its time and in its lengths.
+/// Linear theory for a box whose waves are known from its run, at its time and in its lengths; nan beyond its table.
 std::optional<std::function<double(double)>> linear_power_of(const AnalysisSnapshot& snapshot) {
   const auto& universe = snapshot.universe;
-  if (!universe || !universe->knows_waves) return std::nullopt;
+  if (!universe || !universe->waves) return std::nullopt;
   const double unit = universe->length_mpc_h;
   const double growth = physics::growth_at(universe->cosmology.background(1), universe->scale_factor).d1;
-  return [=, power = physics::eisenstein_hu_power(universe->cosmology)](double k) {
-    return growth * growth * power(k / unit) / (unit * unit * unit);
+  return [=, power = *universe->waves](double k) {
+    return power.knows(k / unit) ? growth * growth * power(k / unit) / (unit * unit * unit) : not_known;
   };
 }
 
-/// `taken_off` is subtracted from every power.
-void add_power_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, double taken_off, Table& table) {
+/// Where linear theory comes from.
+std::string linear_theory_text(const AnalysisSnapshot& snapshot) {
+  if (snapshot.universe && !snapshot.universe->waves_from.empty()) return snapshot.universe->waves_from;
+  return "not known: no run beside the file says which waves it began with";
+}
+
+/// `taken_off` is subtracted from every power; `linear` are those of theory.
+void add_power_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, double taken_off,
+                    const std::vector<double>& linear, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   const std::string k_unit = units.length.empty() ? "" : fmt::format("1/({})", units.length);
   const std::string p_unit = units.length.empty() ? "" : fmt::format("({})^3", units.length);
-  for (const PowerBin& bin : spectrum.bins) {
+  for (std::size_t b = 0; b < spectrum.bins.size(); ++b) {
+    const PowerBin& bin = spectrum.bins[b];
     table.add("time", units.time, snapshot.time);
     table.add("k", k_unit, bin.k);
     table.add("modes", "", static_cast<double>(bin.modes));
@@ -289,6 +297,7 @@ void add_power_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spect
     table.add("taken_off", p_unit, taken_off);
     table.add("power_per_log", "", physics::power_per_log(bin.k, bin.power - taken_off));
     table.add("fold", "", bin.fold);
+    table.add("linear", p_unit, linear[b]);
   }
 }
 
@@ -340,15 +349,16 @@ AnalysisResult analyze_power(const AnalysisFiles& files, const AnalysisOptions& 
   for (std::size_t f = 0; f < files.names.size(); ++f) {
     const auto [snapshot, spectrum, cells] = measure_power(files, f, options, device);
     const double taken_off = options.shot_noise == "subtract" ? spectrum.shot_noise : 0;
-    add_power_bins(snapshot, spectrum, taken_off, result.table);
+    const auto linear = linear_power_of(snapshot);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "P(k)", {}, {}};
-    for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power - taken_off);
-    figure.lines.push_back(line);
-    if (const auto linear = linear_power_of(snapshot)) {
-      FigureLine theory{files.names.size() > 1 ? "" : "linear theory", line.x, {}, false, true};
-      for (const double k : line.x) theory.y.push_back((*linear)(k));
-      figure.lines.push_back(theory);
+    FigureLine theory{files.names.size() > 1 ? "" : "linear theory", {}, {}, false, true};
+    for (const PowerBin& bin : spectrum.bins) {
+      line.x.push_back(bin.k), line.y.push_back(bin.power - taken_off);
+      theory.x.push_back(bin.k), theory.y.push_back(linear ? (*linear)(bin.k) : not_known);
     }
+    add_power_bins(snapshot, spectrum, taken_off, theory.y, result.table);
+    figure.lines.push_back(line);
+    if (linear) figure.lines.push_back(theory);
     if (f + 1 == files.names.size())
       figure.lines.push_back(
           {"shot noise", {line.x.front(), line.x.back()}, {spectrum.shot_noise, spectrum.shot_noise}, false, true});
@@ -357,6 +367,7 @@ AnalysisResult analyze_power(const AnalysisFiles& files, const AnalysisOptions& 
     figure.y_unit = length.empty() ? "" : fmt::format("({})^3", length);
     result.findings.push_back({"cells per side", "", static_cast<double>(cells)});
     result.findings.push_back({"shot noise", "", std::string(taken_off > 0 ? "taken off" : "not taken off")});
+    result.findings.push_back({"linear theory", "", linear_theory_text(snapshot)});
   }
   result.figures.push_back(figure);
   return result;
@@ -365,31 +376,32 @@ AnalysisResult analyze_power(const AnalysisFiles& files, const AnalysisOptions& 
 }  // namespace
 
 AnalysisEntry power_entry() {
-  return {.name = "power",
-          .help = "Power spectrum of a periodic box",
-          .details =
-              "Mass is put on two interlaced meshes by triangular clouds, and the clouds' window is divided out. A "
-              "mesh is used up to half its Nyquist wave number; beyond, the box is folded onto half its side "
-              "(--folds times). Columns: time, k, modes (k and -k are two), power, error (of a Gaussian field, from "
-              "the modes), shot_noise (that of points at random, V sum m^2 / (sum m)^2), taken_off (what power lacks "
-              "of it: 0, or with --shot-noise subtract all), power_per_log (k^3 P / 2 pi^2), fold. Particles that "
-              "began on a lattice or a glass have no such noise until they have moved a few spacings: taken off "
-              "before, it leaves less than nothing. The plot has linear theory (Eisenstein & Hu 1998) beside it where "
-              "the run beside the file says which waves it began with.",
-          .example = "box.hdf5 --cells 256 -o power.csv --plot power.png",
-          .needs = AnalysisNeeds::particles,
-          .span = AnalysisSpan::last_moment,
-          .periodic_only = true,
-          .by_ranks = true,
-          .keys = {cells_key(),
-                   integer_option<AnalysisOptions>(
-                       "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),
-                       [](auto& options) -> auto& { return options.folds; }),
-                   word_option<AnalysisOptions>(
-                       "shot-noise", "keep | subtract: what is done with that of points at random",
-                       {"keep", "subtract"}, [](auto& options) -> auto& { return options.shot_noise; }),
-                   species_key()},
-          .analyze = analyze_power};
+  return {
+      .name = "power",
+      .help = "Power spectrum of a periodic box",
+      .details =
+          "Mass is put on two interlaced meshes by triangular clouds, and the clouds' window is divided out. A "
+          "mesh is used up to half its Nyquist wave number; beyond, the box is folded onto half its side "
+          "(--folds times). Columns: time, k, modes (k and -k are two), power, error (of a Gaussian field, from "
+          "the modes), shot_noise (that of points at random, V sum m^2 / (sum m)^2), taken_off (what power lacks "
+          "of it: 0, or with --shot-noise subtract all), power_per_log (k^3 P / 2 pi^2), fold, linear (what linear "
+          "theory makes of the waves that the run beside the file began with, its table of CAMB or CLASS or the fit "
+          "of Eisenstein & Hu 1998, as is said; else nan). Particles that began on a lattice or a glass have no such "
+          "noise until they have moved a few spacings: taken off before, it leaves less than nothing.",
+      .example = "box.hdf5 --cells 256 -o power.csv --plot power.png",
+      .needs = AnalysisNeeds::particles,
+      .span = AnalysisSpan::last_moment,
+      .periodic_only = true,
+      .by_ranks = true,
+      .keys = {cells_key(),
+               integer_option<AnalysisOptions>(
+                   "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),
+                   [](auto& options) -> auto& { return options.folds; }),
+               word_option<AnalysisOptions>(
+                   "shot-noise", "keep | subtract: what is done with that of points at random", {"keep", "subtract"},
+                   [](auto& options) -> auto& { return options.shot_noise; }),
+               species_key()},
+      .analyze = analyze_power};
 }
 
 }  // namespace pergola

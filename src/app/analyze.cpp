@@ -30,6 +30,7 @@
 #include "comm/agreement.hpp"
 #include "config/config.hpp"
 #include "io/openpmd.hpp"
+#include "io/state_hash.hpp"
 #include "io/table_file.hpp"
 #include "outputs/output.hpp"
 #include "picture/plot.hpp"
@@ -75,25 +76,44 @@ std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& d
   return files;
 }
 
-/// The configuration of the run that wrote a file, from run.json beside it, if there is one that this version reads.
-std::optional<RunConfig> run_of(const fs::path& file) {
+/// What is known of the run that wrote a file, from run.json beside it.
+struct WritingRun {
+  RunConfig config;
+  std::string table, hash;  // of its linear power, where it had a table
+};
+
+/// None if there is no run.json that this version reads.
+std::optional<WritingRun> run_of(const fs::path& file) {
   const nlohmann::json record = run_json(file.parent_path());
-  if (!record.contains("configuration_toml")) return std::nullopt;
   try {
-    return parse_config(record["configuration_toml"].get<std::string>(), (file.parent_path() / "run.json").string());
+    const std::string name = (file.parent_path() / "run.json").string();
+    WritingRun run{parse_config(record.at("configuration_toml").get<std::string>(), name), "", ""};
+    const auto waves = record.value("waves", json::object());
+    run.table = waves.value("table", ""), run.hash = waves.value("hash", "");
+    if (waves.empty()) run.config.inherited_cosmology = true;  // no waves were stated
+    return run;
   } catch (const std::exception&) {
     return std::nullopt;
   }
+}
+
+/// The snapshot with what its run says of it. A table that is another one by now is not that of its waves.
+AnalysisSnapshot with_run(const std::string& file, Snapshot own) {
+  const auto run = run_of(file);
+  AnalysisSnapshot snapshot =
+      analysis_snapshot(file, own.header, std::move(own.particles), run ? &run->config : nullptr);
+  if (!run || run->table.empty() || !snapshot.universe || !snapshot.universe->waves) return snapshot;
+  if (hash_of_file(run->table) == run->hash) return snapshot;
+  snapshot.universe->waves.reset();
+  snapshot.universe->waves_from = fmt::format("not known: {} has changed since the run", run->table);
+  return snapshot;
 }
 
 /// Each rank reads its range of the particles.
 AnalysisSnapshot load(const std::string& file, Communicator& ranks) {
   Snapshot own = read_stretch(file, ranks);
   AnalysisSnapshot snapshot;
-  on_all(ranks, [&] {
-    const auto run = run_of(file);
-    snapshot = analysis_snapshot(file, own.header, std::move(own.particles), run ? &*run : nullptr);
-  });
+  on_all(ranks, [&] { snapshot = with_run(file, std::move(own)); });
   return snapshot;
 }
 

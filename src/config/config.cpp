@@ -335,7 +335,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).parent_path();
 }
 
-/// Makes a relative file of particles absolute: from the configuration's folder, or for --set from the working
+/// Makes the relative name of a file absolute: from the configuration's folder, or for --set from the working
 /// directory.
 void resolve_file(ConfigValue& value, const std::filesystem::path& folder) {
   auto* file = std::get_if<std::string>(&value.data);
@@ -344,9 +344,22 @@ void resolve_file(ConfigValue& value, const std::filesystem::path& folder) {
   *file = (start / *file).lexically_normal().string();
 }
 
+/// Whether it is an option of a model that may be a file, and is none of its words.
+bool is_file_of_model(const Entry& entry) {
+  const auto* word = std::get_if<std::string>(&entry.value.data);
+  const auto is_it = [&](const ModelOption& option) {
+    return option.or_file && "particles." + option.name == entry.path &&
+           std::find(option.choices.begin(), option.choices.end(), *word) == option.choices.end();
+  };
+  return word && std::any_of(models().begin(), models().end(), [&](const ModelInfo& model) {
+           return std::any_of(model.options.begin(), model.options.end(), is_it);
+         });
+}
+
 void resolve_files(std::vector<Entry>& entries, const std::filesystem::path& folder) {
   for (Entry& entry : entries) {
-    if (entry.path == "particles.file" || entry.path == "output.power_reference") resolve_file(entry.value, folder);
+    if (entry.path == "particles.file" || entry.path == "output.power_reference" || is_file_of_model(entry))
+      resolve_file(entry.value, folder);
     auto* parts = entry.path == "particles.parts" ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
     for (std::size_t k = 0; parts && k < parts->size(); ++k)
       if (auto* table = std::get_if<ConfigValue::Table>(&(*parts)[k].data))

@@ -127,8 +127,8 @@ PERGOLA_API const std::vector<std::string>& expectation_names();
 
 /// Reads TOML. `sets` are "key=value" from --set, the value in TOML, a bare word taken as a string. Unknown keys, wrong
 /// types and values out of range throw Error(input) with file, line, key, what was expected, what was found, and the
-/// nearest valid name. The path may be a pipe. A relative particles.file, also of a part, is taken from the
-/// configuration's folder (from the working directory for a pipe and for --set) and is absolute in the result.
+/// nearest valid name. The path may be a pipe. A relative particles.file, also of a part, or table of a model is taken
+/// from the configuration's folder (from the working directory for a pipe and for --set) and is absolute in the result.
 PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets = {});
 /// The same from text; particles.file stays as it is written.
 PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,

@@ -52,7 +52,7 @@ std::optional<TransferTable> table_of(const ModelInput& input) {
   const std::string& word = input.word("transfer");
   if (word == "eisenstein-hu" || word == "no-wiggle") return std::nullopt;
   const auto universe = universe_of(input);
-  return TransferTable(word, universe.omega_matter, universe.omega_baryon, universe.n_s);
+  return TransferTable(word, universe);
 }
 
 /// Normalised to sigma8 by LinearPower. A table bounds the wave numbers that can be drawn.
@@ -226,7 +226,12 @@ std::vector<ModelOption> options() {
        Range::between(1, 3),
        {}},
       {"grid", std::string("lattice"), "what is displaced: lattice, or glass (made for it)", {}, {"lattice", "glass"}},
-      {"transfer", std::string("eisenstein-hu"), "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS", {}, {}},
+      {"transfer",
+       std::string("eisenstein-hu"),
+       "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS",
+       {},
+       {"eisenstein-hu", "no-wiggle"},
+       true},
       {"fixed", false, "all waves at their rms amplitude", {}, {}},
       {"paired", false, "the opposite of the field", {}, {}}};
   const physics::Cosmology defaults;
@@ -267,7 +272,12 @@ ModelEntry cosmology_model() {
   entry.total_mass = matter_of;
   entry.lattice = [](const ModelInput& input) { return stands_on_lattice(input) ? side_of(input) : 0; };
   entry.waves = [](const ModelInput& input) -> std::optional<ModelWaves> {
-    return ModelWaves{power_of(input), input.flag("fixed"), order_of(input)};
+    const auto table = table_of(input);
+    const std::string fit = input.word("transfer") == "no-wiggle"
+                                ? "Eisenstein & Hu 1998 without the waves of the baryons"
+                                : "Eisenstein & Hu 1998";
+    return ModelWaves{power_of(input), input.flag("fixed"), order_of(input), table ? table->description() : fit,
+                      table ? input.word("transfer") : ""};
   };
   entry.remark = [](const ModelInput& input) {
     const auto table = table_of(input);

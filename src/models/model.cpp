@@ -157,7 +157,8 @@ std::string option_problem(const ModelInfo& model, const std::string& name, cons
   if (const auto* number = std::get_if<double>(&value); number && !option->range.contains(*number))
     return fmt::format("expected {}, found {}", option->range.text(), found_text(value));
   if (const auto* word = std::get_if<std::string>(&value);
-      word && !option->choices.empty() && std::count(option->choices.begin(), option->choices.end(), *word) == 0)
+      word && !option->choices.empty() && !option->or_file &&
+      std::count(option->choices.begin(), option->choices.end(), *word) == 0)
     return fmt::format("expected {}, found \"{}\"", fmt::join(option->choices, ", "), *word);
   return "";
 }

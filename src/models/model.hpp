@@ -44,6 +44,7 @@ struct ModelOption {
   std::string help;                  // one line with unit and meaning
   Range range;                       // of a number
   std::vector<std::string> choices;  // of a word
+  bool or_file = false;              // any other word is the name of a file
 };
 
 struct ModelInfo {
@@ -104,7 +105,9 @@ PERGOLA_API int model_lattice(const std::string& name, const ModelOptions& optio
 struct ModelWaves {
   physics::LinearPower power;
   bool fixed = false;
-  int order = 1;  // of the perturbation theory that displaces
+  int order = 1;        // of the perturbation theory that displaces
+  std::string from{};   // where the power comes from, for the user: "Eisenstein & Hu 1998", or what a table is
+  std::string table{};  // that file; empty: none
 };
 PERGOLA_API std::optional<ModelWaves> model_waves(const std::string& name, const ModelOptions& options);
 

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-// A table is text: columns of numbers, wave numbers in h/Mpc first and rising, comments after #. Names of columns come
-// from the last comment before the numbers. Matter is a column `total`, or dark matter and baryons by their parts.
+// A table is text: columns of numbers, wave numbers first and rising, comments after #. They are in h/Mpc, unless the
+// last comment before the numbers that names a unit of wave numbers says 1/Mpc. Names of columns come from the last
+// comment before the numbers. Matter is a column `total`, or dark matter and baryons by their parts.
 // What the numbers are is found from their slope at the smallest k: 0 for CAMB, 2 for CLASS, n_s for a power spectrum.
 namespace pergola {
 
@@ -20,7 +22,24 @@ namespace {
 struct Columns {
   std::vector<std::string> names;  // of the last line of comment before the numbers; may be empty
   std::vector<std::vector<double>> rows;
+  bool per_mpc = false;  // wave numbers are in 1/Mpc, else in h/Mpc
 };
+
+/// Whether a line of comment names 1/Mpc as the first unit of a wave number, or h/Mpc; none of both: nothing. CLASS
+/// writes "1:k (h/Mpc)"; others "Mpc^-1", "h Mpc^{-1}".
+std::optional<bool> names_per_mpc(const std::string& line) {
+  std::size_t first = std::string::npos;
+  bool with_h = false;
+  for (const char* unit : {"/Mpc", "Mpc^-1", "Mpc^{-1}", "Mpc-1"}) {
+    const std::size_t at = line.find(unit);
+    if (at >= first) continue;
+    first = at;
+    const std::size_t before = at > 0 ? line.find_last_not_of(" *.", at - 1) : std::string::npos;
+    with_h = before != std::string::npos && line[before] == 'h';
+  }
+  if (first == std::string::npos) return std::nullopt;
+  return !with_h;
+}
 
 /// "2:d_g" and "k (h/Mpc)" as d_g and k: names without the numbers and units that CLASS writes.
 std::vector<std::string> names_of(const std::string& line) {
@@ -45,7 +64,10 @@ Columns read_columns(const std::filesystem::path& path) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (line.find_first_not_of("# \t\r") == std::string::npos) continue;
     if (line[line.find_first_not_of(" \t")] == '#') {
-      if (columns.rows.empty()) columns.names = names_of(line);
+      if (columns.rows.empty()) {
+        columns.names = names_of(line);
+        columns.per_mpc = names_per_mpc(line).value_or(columns.per_mpc);
+      }
       continue;
     }
     std::istringstream words(line);
@@ -115,16 +137,17 @@ const char* kind_text(TransferTable::Kind kind) {
 
 }  // namespace
 
-TransferTable::TransferTable(const std::filesystem::path& path, double omega_matter, double omega_baryon, double n_s)
+TransferTable::TransferTable(const std::filesystem::path& path, const physics::Cosmology& universe)
     : name_(path.string()) {
+  const double n_s = universe.n_s;
   const Columns columns = read_columns(path);
-  const Matter matter = matter_of(columns, omega_baryon / omega_matter);
+  const Matter matter = matter_of(columns, universe.omega_baryon / universe.omega_matter);
   if (matter.from.empty())
     throw Error(ErrorKind::input,
                 fmt::format("{}: expected columns named CDM and baryon, d_cdm and d_b or total, seven "
                             "columns of CAMB, or two, found {}",
                             name_, columns.rows[0].size()));
-  for (const auto& row : columns.rows) k_.push_back(row[0]);
+  for (const auto& row : columns.rows) k_.push_back(columns.per_mpc ? row[0] / universe.h : row[0]);
   for (std::size_t i = 0; i < k_.size(); ++i)
     if (!(std::abs(matter.values[i]) > 0) || (matter.values[i] > 0) != (matter.values[0] > 0))
       throw Error(ErrorKind::input, fmt::format("{}: expected values of one sign in {}, found {} at k = {}", name_,
@@ -144,8 +167,8 @@ TransferTable::TransferTable(const std::filesystem::path& path, double omega_mat
                             : kind_ == Kind::class_code ? log_value - 2 * log_k
                                                         : (log_value - n_s * log_k) / 2);
   }
-  description_ = fmt::format("{}: {} wave numbers from {} to {} h/Mpc, {}, {}", name_, k_.size(), to_text(k_.front()),
-                             to_text(k_.back()), kind_text(kind_), matter.from);
+  description_ = fmt::format("{}: {} wave numbers from {:.6g} to {:.6g} h/Mpc{}, {}, {}", name_, k_.size(), k_.front(),
+                             k_.back(), columns.per_mpc ? " (1/Mpc in the file)" : "", kind_text(kind_), matter.from);
 }
 
 /// Linear in ln T over ln k between two lines of the table.
@@ -162,7 +185,13 @@ double TransferTable::operator()(double k) const {
 
 /// The first two columns; others are ignored.
 PowerTable::PowerTable(const std::filesystem::path& path) {
-  for (const auto& row : read_columns(path).rows) {
+  const Columns columns = read_columns(path);
+  if (columns.per_mpc)
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: expected wave numbers in h/Mpc and powers in (Mpc/h)^3, found a header that says 1/Mpc",
+                    path.string()));
+  for (const auto& row : columns.rows) {
     if (!(row[1] > 0))
       throw Error(ErrorKind::input, fmt::format("{}: expected powers > 0 in the second column, found {} at k = {}",
                                                 path.string(), to_text(row[1]), to_text(row[0])));

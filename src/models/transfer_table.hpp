@@ -5,23 +5,26 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "physics/cosmology.hpp"
 
 namespace pergola {
 
-/// A transfer function of matter as a table of CAMB or CLASS, or a power spectrum, over wave numbers in h/Mpc. Which of
-/// them is seen from the largest waves: T of CAMB does not depend on k there, δ of CLASS grows as k², P as kⁿ.
+/// A transfer function of matter as a table of CAMB or CLASS, or a power spectrum, over wave numbers in h/Mpc, or in
+/// 1/Mpc where a comment of the file says so. Which of them is seen from the largest waves: T of CAMB does not depend
+/// on k there, δ of CLASS grows as k², P as kⁿ.
 class TransferTable {
  public:
   enum class Kind { camb, class_code, power };
 
   /// Throws Error(input) with file, line, what was expected and found.
-  TransferTable(const std::filesystem::path& path, double omega_matter, double omega_baryon, double n_s);
+  TransferTable(const std::filesystem::path& path, const physics::Cosmology& universe);
 
   /// T(k) up to a factor. Throws Error(input) outside the table.
   double operator()(double k) const;
   double first() const { return k_.front(); }
   double last() const { return k_.back(); }
-  /// "matter.dat: 500 wave numbers from 1e-4 to 20 h/Mpc, transfer functions of CAMB (over k²), column 7".
+  /// "matter.dat: 500 wave numbers from 1e-4 to 20 h/Mpc, transfer functions of CAMB (over k²), column 7"; with "(1/Mpc
+  /// in the file)" where they are.
   const std::string& description() const { return description_; }
   Kind kind() const { return kind_; }
 
@@ -35,7 +38,8 @@ class TransferTable {
 /// with #. Between its lines a power of k.
 class PERGOLA_API PowerTable {
  public:
-  /// Throws Error(input) with file, line, what was expected and found.
+  /// Throws Error(input) with file, line, what was expected and found; also where the file says that its wave numbers
+  /// are in 1/Mpc.
   explicit PowerTable(const std::filesystem::path& path);
 
   /// P(k) for k from first() to last().

@@ -33,6 +33,9 @@ class LinearPower {
     return amplitude_ * std::pow(k, n_s_) * t * t;
   }
 
+  /// Whether the transfer function is known there.
+  bool knows(double k) const { return k_min_ <= k && k <= k_max_; }
+
   /// The rms density contrast in spheres of radius R Mpc/h: σ² = 1/(2π²) ∫ P W² k³ d ln k. Peebles 1980, section 26.
   double sigma(double radius) const {
     const double last = std::min(std::log(k_max_), std::log(100 / radius)), first = std::log(k_min_);

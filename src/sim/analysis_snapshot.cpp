@@ -1,9 +1,13 @@
 // A snapshot as analyses take it: box, universe, units, and peculiar velocities.
 #include "sim/analysis_snapshot.hpp"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "sim/unit_text.hpp"
 
@@ -12,12 +16,14 @@ namespace pergola {
 namespace {
 
 /// Lengths of a cosmological file are in its unit over h.
-std::optional<AnalysisUniverse> universe_of(const SnapshotHeader& header,
-                                            const RunConfig* of_run) {
+std::optional<AnalysisUniverse> universe_of(const SnapshotHeader& header, const RunConfig* of_run) {
   if (!has_universe(header) || !header.units || !(header.time > 0)) return std::nullopt;
   AnalysisUniverse found;
-  found.knows_waves = of_run && of_run->cosmology;
-  if (found.knows_waves) found.cosmology = *of_run->cosmology;
+  if (of_run && of_run->cosmology) {
+    found.cosmology = *of_run->cosmology;
+    if (const auto waves = waves_at_start(*of_run, &found.waves_from))
+      found.waves = waves->power, found.waves_from = waves->from;
+  }
   found.cosmology.omega_matter = *header.omega0;
   found.cosmology.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
   found.cosmology.omega_baryon = header.omega_baryon.value_or(found.cosmology.omega_baryon);
@@ -36,6 +42,22 @@ void make_peculiar(Particles& particles, double a) {
 }
 
 }  // namespace
+
+std::optional<ModelWaves> waves_at_start(const RunConfig& run, std::string* why_not) {
+  try {
+    if (!run.particles.model.empty()) return model_waves(run.particles.model, run.particles.options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    if (why_not) *why_not = fmt::format("not known: {}", error.what());
+    return std::nullopt;
+  }
+  if (run.inherited_cosmology || !run.cosmology) return std::nullopt;
+  return ModelWaves{physics::eisenstein_hu_power(*run.cosmology), false, 1,
+                    fmt::format("Eisenstein & Hu 1998 with sigma8 = {} and n_s = {} of [cosmology]; {} does not say "
+                                "which waves it has",
+                                to_text(run.cosmology->sigma8), to_text(run.cosmology->n_s), run.particles.file),
+                    ""};
+}
 
 AnalysisSnapshot analysis_snapshot(const std::string& name, const SnapshotHeader& header, Particles particles,
                                    const RunConfig* of_run) {

@@ -10,6 +10,7 @@
 #include "io/snapshot_writer.hpp"
 #include "io/spread_snapshot.hpp"
 #include "io/state_hash.hpp"
+#include "sim/analysis_snapshot.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_view.hpp"
 
@@ -388,6 +389,10 @@ std::string GravitySystem::describe() const {
   const Box box = this->box();
   nlohmann::ordered_json record = nlohmann::ordered_json::object();
   if (!made_on().empty()) record["initial_conditions_made_on"] = made_on();
+  if (const auto waves = config().cosmology ? waves_at_start(config()) : std::nullopt) {
+    record["waves"] = {{"from", waves->from}};
+    if (!waves->table.empty()) record["waves"].update({{"table", waves->table}, {"hash", hash_of_file(waves->table)}});
+  }
   if (!box.given()) return record.dump();
   const auto triple = [](const Vec3<double>& v) { return nlohmann::ordered_json{v.x, v.y, v.z}; };
   record["mesh"] = {{"box_corner", triple(box.corner)},

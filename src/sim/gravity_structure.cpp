@@ -21,6 +21,7 @@
 #include "physics/cosmology.hpp"
 #include "physics/power_spectrum.hpp"
 #include "physics/resolution.hpp"
+#include "sim/analysis_snapshot.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/universe_resolution.hpp"
 
@@ -31,13 +32,6 @@ namespace {
 /// Fewer say nothing about theory.
 constexpr std::int64_t least_for_structure = 32 * 32 * 32;
 
-/// The waves that the box began with; none if they are not known.
-std::optional<ModelWaves> waves_at_start(const RunConfig& config) {
-  if (!config.particles.model.empty()) return model_waves(config.particles.model, config.particles.options);
-  if (config.inherited_cosmology || !config.cosmology) return std::nullopt;
-  return ModelWaves{physics::eisenstein_hu_power(*config.cosmology), false};
-}
-
 /// What an analysis sees: the particles with their box, units and cosmology.
 AnalysisSnapshot snapshot_of(const RunConfig& config, const Box& box, double a, double length_mpc_h,
                              Particles particles) {
@@ -45,7 +39,7 @@ AnalysisSnapshot snapshot_of(const RunConfig& config, const Box& box, double a, 
   snapshot.time = a;
   snapshot.box = box;
   snapshot.gravitational_constant = config.gravitational_constant();
-  snapshot.universe = AnalysisUniverse{*config.cosmology, true, a, length_mpc_h, config.background()->hubble};
+  snapshot.universe = AnalysisUniverse{*config.cosmology, {}, {}, a, length_mpc_h, config.background()->hubble};
   snapshot.matter_part = config.background()->matter_part(a);
   snapshot.particles = std::move(particles);
   return snapshot;

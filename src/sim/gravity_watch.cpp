@@ -21,6 +21,7 @@
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
 #include "physics/cosmology.hpp"
+#include "sim/analysis_snapshot.hpp"
 #include "sim/gravity_system.hpp"
 
 namespace pergola {
@@ -208,6 +209,8 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
              "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
              config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
              to_text(config.cosmology->h))});
+  if (const auto waves = config.cosmology ? waves_at_start(config) : std::nullopt; waves && !waves->table.empty())
+    sentences.push_back({LogLevel::info, fmt::format("transfer: {}", waves->from)});
   if (!made_on().empty())
     sentences.push_back({LogLevel::info, fmt::format("initial conditions were made on {}: the last bits of places and "
                                                      "velocities are not those that the CPU makes",

@@ -175,6 +175,54 @@ class Cosmology(harness.CliTest):
         critical = 1.87834e-29 * 0.7 ** 2  # g/cm³, 3 H₀²/(8πG) with h = 0.7 (Particle Data Group)
         self.assertAlmostEqual(density / (0.3 * critical * 10 ** 3), 1, delta=2e-3)
 
+    def test_linear_theory_is_that_of_the_runs_own_table(self):
+        """A table whose shape is that of no fit: linear theory in the CSV is k^n T^2 of it, scaled to sigma8 and grown."""
+        shape = lambda k: 1 / (1 + 40 * k) ** 2
+        table = self.dir / "made.dat"
+        waves = [1e-3 * 1.02 ** i for i in range(460)]  # to 8.9 h/Mpc
+        write = lambda: table.write_text("# 1:k (h/Mpc) 2:T\n" + "".join(f"{k!r} {shape(k)!r}\n" for k in waves), encoding="utf-8")
+        write()
+        folder, run = self.dir / "elsewhere", self.dir / "run"
+        folder.mkdir()
+        config = folder / "box.toml"
+        config.write_text('[particles]\nmodel = "cosmology"\nn = "8^3"\nbox = 50\nredshift = 9\ntransfer = "../made.dat"\n'
+                          '[units]\nsystem = "cosmology"\n[cosmology]\nsigma8 = 0.9\n[gravity]\nsolver = "mesh"\nmesh.cells = 16\n'
+                          '[run]\nend_redshift = 8\n', encoding="utf-8")
+        done = harness.run(["run", config, "-o", run])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("made.dat: 460 wave numbers from 0.001 to ", done.stderr)
+        out = self.dir / "power.csv"
+        told = self.good("analyze", "power", run, "--folds", 6, "-o", out)
+        self.assertIn("linear theory: ", told)
+        self.assertIn("made.dat: 460 wave numbers", told)
+        rows = [line.split(",") for line in out.read_text(encoding="utf-8").split()]
+        k_at, linear_at = ([name.split("[")[0] for name in rows[0]].index(name) for name in ("k", "linear"))
+        found = [(float(row[k_at]), float(row[linear_at])) for row in rows[1:]]
+        inside = [(k, p) for k, p in found if k < waves[-1]]
+        self.assertGreater(len(inside), 8)
+        self.assertTrue(all(math.isnan(p) for k, p in found if k > waves[-1]))
+
+        def sphere(k, radius=8):
+            x = k * radius
+            return 3 * (math.sin(x) - x * math.cos(x)) / x ** 3 if x > 1e-2 else 1
+
+        power = lambda k: k ** 0.96 * shape(k) ** 2
+        steps = 20000
+        width = math.log(waves[-1] / waves[0]) / steps
+        sigma2 = sum(power(k) * sphere(k) ** 2 * k ** 3 * width / (2 * math.pi ** 2)
+                     for k in (waves[0] * math.exp((i + 0.5) * width) for i in range(steps)))
+        # Growth by quadrature (Heath 1977): D(a) ~ H(a) int da / (a H)^3, over that of today.
+        hubble = lambda a: math.sqrt(0.3 / a ** 3 + 0.7)
+        growth = lambda a: hubble(a) * sum((a / 2000) / ((a * (i + 0.5) / 2000) * hubble(a * (i + 0.5) / 2000)) ** 3 for i in range(2000))
+        grown = growth(1 / 9) / growth(1)
+        for k, p in inside:
+            self.assertAlmostEqual(p / (0.81 / sigma2 * power(k) * grown ** 2), 1, delta=0.01)
+        # Another table under the same name is not that of the run.
+        table.write_text(table.read_text(encoding="utf-8").replace("T\n", "T2\n"), encoding="utf-8")
+        self.assertIn("has changed since the run", self.good("analyze", "power", run, "-o", out))
+        table.unlink()
+        self.assertIn("linear theory: not known", self.good("analyze", "power", run, "-o", out))
+
     def test_a_file_of_gadget_4_has_its_universe_among_the_parameters(self):
         import h5py
         file = self.made("ic.hdf5", "--omega-baryon", 0.03)

@@ -174,6 +174,7 @@ class Table {
 
 // CAMB writes δ/k², CLASS −δ; both must give the same shape, whatever the largest waves say.
 TEST(TransferTable, KnowsCambAndClassAndPowerFromTheLargestWaves) {
+  const physics::Cosmology usual;
   const physics::EisensteinHu fit(0.3, 0.045, 0.7);
   const auto expect_shape = [&](const TransferTable& table, TransferTable::Kind kind) {
     EXPECT_EQ(table.kind(), kind) << table.description();
@@ -182,19 +183,39 @@ TEST(TransferTable, KnowsCambAndClassAndPowerFromTheLargestWaves) {
   const Table camb("", [&](std::ostream& out, double k) {
     for (const double value : {k, 1.0, 1.0, 1.0, 1.0, 1.0, 7e4 * fit.transfer(k)}) out << value << " ";
   });
-  expect_shape(TransferTable(camb.path(), 0.3, 0.045, 0.96), TransferTable::Kind::camb);
+  expect_shape(TransferTable(camb.path(), usual), TransferTable::Kind::camb);
   {
     const Table table("# 1:k (h/Mpc) 2:d_g 3:d_b 4:d_cdm\n", [&](std::ostream& out, double k) {
       out << k << " 1 " << -k * k * fit.transfer(k) << " " << -k * k * fit.transfer(k);
     });
-    expect_shape(TransferTable(table.path(), 0.3, 0.045, 0.96), TransferTable::Kind::class_code);
+    expect_shape(TransferTable(table.path(), usual), TransferTable::Kind::class_code);
   }
   const Table power("# k P\n", [&](std::ostream& out, double k) {
     out << k << " " << 3 * std::pow(k, 0.96) * fit.transfer(k) * fit.transfer(k);
   });
-  expect_shape(TransferTable(power.path(), 0.3, 0.045, 0.96), TransferTable::Kind::power);
-  EXPECT_THROW(TransferTable(power.path(), 0.3, 0.045, 0.96)(100), Error);
-  EXPECT_THROW(TransferTable("no such table", 0.3, 0.045, 0.96), Error);
+  expect_shape(TransferTable(power.path(), usual), TransferTable::Kind::power);
+  EXPECT_THROW(TransferTable(power.path(), usual)(100), Error);
+  EXPECT_THROW(TransferTable("no such table", usual), Error);
+}
+
+// Reference: the same numbers over k in 1/Mpc, which are h times as large.
+TEST(TransferTable, ReadsTheUnitOfWaveNumbersInItsHeader) {
+  physics::Cosmology usual;
+  usual.h = 0.5;
+  const auto shape = [](double k) { return 1 / (1 + 400 * k * k); };
+  for (const char* header : {"# 1:k (1/Mpc) 2:d_tot\n", "# transfer at z = 0, k in Mpc^{-1}\n# k T\n"}) {
+    const Table table(header, [&](std::ostream& out, double k) { out << k << " " << shape(k / usual.h); });
+    const TransferTable read(table.path(), usual);
+    EXPECT_NEAR(read.first(), 2e-4, 1e-12) << header;
+    EXPECT_NEAR(read(0.2) / read(0.001), shape(0.2) / shape(0.001), 2e-3 * shape(0.2)) << header;
+    EXPECT_NE(read.description().find("1/Mpc in the file"), std::string::npos);
+    EXPECT_THROW(PowerTable{table.path()}, Error);
+  }
+  for (const char* header : {"# 1:k (h/Mpc) 2:d_tot\n", "# k [h Mpc^-1] T\n", "# k/h T\n", ""}) {
+    const Table table(header, [&](std::ostream& out, double k) { out << k << " " << shape(k); });
+    EXPECT_NEAR(TransferTable(table.path(), usual).first(), 1e-4, 1e-12) << header;
+    EXPECT_NO_THROW(PowerTable{table.path()});
+  }
 }
 
 }  // namespace
