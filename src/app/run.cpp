@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "app/command.hpp"
 #include "app/progress.hpp"
@@ -52,8 +53,35 @@ struct RunCommand {
   bool has_page() const { return view || control; }
 };
 
-/// Seconds in "3h50m", "1d12h", "90m", "45s", "1.5h": numbers with units, each unit at most once, longest first.
+/// Seconds in what Slurm writes: "7:20" is minutes and seconds, "0:07:20" hours, minutes and seconds, "1-02", "1-02:00"
+/// and "1-02:00:00" begin with days and hours. Only the first number may be beyond its clock.
+std::optional<double> seconds_of_slurm(const std::string& duration) {
+  const auto dash = duration.find('-');
+  const bool days = dash != std::string::npos;
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at <= duration.size();) {
+    const auto end = std::min(duration.find(numbers.empty() && days ? '-' : ':', at), duration.size());
+    const std::string part = duration.substr(at, end - at);
+    if (part.empty() || part.size() > 9 || part.find_first_not_of("0123456789") != std::string::npos)
+      return std::nullopt;
+    numbers.push_back(std::stod(part));
+    at = end + 1;
+  }
+  constexpr double lengths[] = {86400, 3600, 60, 1}, clocks[] = {0, 24, 60, 60};
+  const std::size_t first = days ? 0 : 4 - std::min<std::size_t>(numbers.size(), 4);
+  if (numbers.size() < 2 || first + numbers.size() > 4 || (!days && numbers.size() > 3)) return std::nullopt;
+  double seconds = 0;
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (k > 0 && numbers[k] >= clocks[first + k]) return std::nullopt;
+    seconds += numbers[k] * lengths[first + k];
+  }
+  return seconds > 0 ? std::optional(seconds) : std::nullopt;
+}
+
+/// Seconds in "3h50m", "1d12h", "90m", "45s", "1.5h": numbers with units, each unit at most once, longest first; or as
+/// Slurm writes times.
 std::optional<double> seconds_in(const std::string& duration) {
+  if (duration.find_first_of(":-") != std::string::npos) return seconds_of_slurm(duration);
   constexpr std::string_view units = "dhms";
   constexpr double lengths[] = {86400, 3600, 60, 1};
   double seconds = 0;
@@ -73,7 +101,7 @@ std::optional<double> seconds_in(const std::string& duration) {
 
 std::string check_duration(const std::string& duration) {
   if (seconds_in(duration)) return "";
-  return fmt::format("expected a time such as 3h50m, 90m or 45s, found {}", duration);
+  return fmt::format("expected a time such as 3h50m, 90m, 45s, 3:50:00 or 1-12:00:00, found {}", duration);
 }
 
 /// A word for a command line that is shown to be copied: quoted if a shell would split or expand it.
@@ -336,7 +364,8 @@ void add_run(Command program, Context& context) {
   command
       ->add_option(
           "--wall-time", options->wall_time,
-          "Write a checkpoint and end with 130 before so long after the start, such as 3h50m, 90m, 1d12h or 45s")
+          "Write a checkpoint and end with 130 before so long after the start, such as 3h50m, 90m, 1d12h or 45s; or as "
+          "Slurm writes it: 50:00 (minutes and seconds), 3:50:00, 1-12:00:00")
       ->check(check_duration)
       ->type_name("TIME");
   command->add_flag("--view", options->view, "Show the run in a browser as it goes on; prints the page's address");

@@ -129,8 +129,18 @@ class SignalTest(harness.CliTest):
         self.good("run", self.config, "-o", self.out, "--resume", "--quiet", "--set", "run.end_time=1000",
                   "--wall-time", "1h", "--print-config")
 
+    def test_wall_times_as_slurm_writes_them(self):
+        """The time that is over is one at which a run of minutes ends; others are only read."""
+        for text in ("7:20", "0:07:20", "1-02:00:00", "1-2", "2-00:30", "90:00"):
+            self.good("run", self.config, f"--wall-time={text}", "--print-config")
+        for text in ("0:04", "0:00:04", "0-00:00:04"):
+            command = ["run", self.config, "--set", "run.end_time = 999", "-o", self.out, "--overwrite", "--quiet"]
+            self.assertEqual(harness.run([*command, "--wall-time", text], timeout=60).returncode, 130)
+            self.assertEqual(json.loads((self.out / "run.json").read_text())["status"], "interrupted")
+
     def test_wall_times_that_mean_nothing_are_refused(self):
-        for text in ("3", "h", "3x", "5m3h", "3h3h", "-3h", "0s", "3h 5m", "1e3s"):
+        for text in ("3", "h", "3x", "5m3h", "3h3h", "-3h", "0s", "3h 5m", "1e3s", "0:00", ":20", "7:", "7:60",
+                     "1:2:3:4", "1-25:00", "1-2-3", "1-02:00:00:00", "1.5:00", "7m:20s", "-1:00", "1-"):
             self.bad(2, "run", self.config, f"--wall-time={text}", says=["--wall-time", text])
 
     def test_intervals_of_more_than_a_thousand_million_outputs_are_refused(self):
