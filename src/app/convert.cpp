@@ -26,7 +26,7 @@ namespace {
 
 struct ConvertOptions {
   std::string input, output, format = "auto";
-  bool single = false, full = false, big_endian = false;
+  bool single = false, full = false, big_endian = false, overwrite = false;
   int files = 1;
 };
 
@@ -74,7 +74,10 @@ void convert(const Context& context, const ConvertOptions& options) {
   wait.begins("reading " + options.input);
   SnapshotSource source(options.input, context.threads);
   const SnapshotSummary& input = source.summary();
-  for (const auto& output : outputs) refuse_input_as_output("OUT", output.string(), input.files);
+  for (const auto& output : outputs) {
+    refuse_input_as_output("OUT", output.string(), input.files);
+    check_output_file(output.string(), options.overwrite);
+  }
   const bool asked = options.single || options.full;
   write.single_precision = asked ? options.single : format.single_precision.value_or(input.header.single_precision);
   const SnapshotContents contents = source.check();
@@ -126,6 +129,7 @@ void add_convert(Command program, Context& context) {
   command->add_option("--files", options->files, "Write a set of so many files, OUT.0.hdf5 and so on (1)")
       ->transform(integer_in(Range::between(1, 4096)))
       ->type_name("N");
+  command->add_flag("--overwrite", options->overwrite, "Replace an existing file");
   command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --double");
   command->callback([&context, options] { on_root(*context.communicator, [&] { convert(context, *options); }); });
 }

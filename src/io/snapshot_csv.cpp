@@ -99,24 +99,23 @@ class CsvReader {
     return false;
   }
 
-  /// All columns but the species must be there, each once.
+  /// All columns but the id and the species must be there, each once.
   void check_columns() const {
-    std::vector<std::string> required = real_columns, known;
-    required.insert(required.begin(), "id");
-    known = required;
-    known.push_back("species");
+    const std::vector<std::string>& required = real_columns;
+    std::vector<std::string> known = required;
+    known.insert(known.end(), {"id", "species"});
     for (const auto& name : columns_) {
       if (std::find(known.begin(), known.end(), name) == known.end())
         fail(
-            fmt::format("line {} has a column \"{:.40}\", expected the column names id,mass,x,y,z,vx,vy,vz and "
-                        "perhaps species",
+            fmt::format("line {} has a column \"{:.40}\", expected the column names mass,x,y,z,vx,vy,vz and "
+                        "perhaps id and species",
                         line_number_, name));
       if (std::count(columns_.begin(), columns_.end(), name) > 1)
         fail(fmt::format("line {} names column {} twice", line_number_, name));
     }
     for (const auto& name : required)
       if (std::find(columns_.begin(), columns_.end(), name) == columns_.end())
-        fail(fmt::format("line {} has no column {}, expected id,mass,x,y,z,vx,vy,vz", line_number_, name));
+        fail(fmt::format("line {} has no column {}, expected mass,x,y,z,vx,vy,vz", line_number_, name));
   }
 
   /// The unit that these columns share, in cgs.
@@ -179,7 +178,7 @@ class CsvFile final : public SnapshotFile {
     piece_.header.units = reader.units();
     particles_ = reader.read();
     for (const auto species : particles_.species) ++piece_.counts[species];
-    piece_.with_id = piece_.count();
+    piece_.with_id = static_cast<std::int64_t>(particles_.id.size());
   }
 
   void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int) override {

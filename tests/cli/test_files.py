@@ -130,6 +130,22 @@ class Convert(harness.CliTest):
         self.good("convert", self.dir / "a.csv", self.dir / "c.vtk", "--format", "csv")
         self.assertEqual(self.files(), ["a.csv", "c.vtk"])
 
+    def test_what_is_there_is_not_replaced_unasked(self):
+        (self.dir / "a.csv").write_text(CSV)
+        (self.dir / "b.csv").write_text("mine")
+        (self.dir / "c.1.hdf5").write_text("mine")
+        self.bad(2, "convert", self.dir / "a.csv", self.dir / "b.csv", says=["b.csv: exists", "--overwrite"])
+        self.bad(2, "convert", self.dir / "a.csv", self.dir / "c.hdf5", "--files", 2, says=["c.1.hdf5: exists"])
+        self.assertEqual((self.dir / "b.csv").read_text(), "mine")
+        self.assertEqual(self.files(), ["a.csv", "b.csv", "c.1.hdf5"])
+        self.good("convert", self.dir / "a.csv", self.dir / "b.csv", "--overwrite")
+        self.assertTrue((self.dir / "b.csv").read_text().startswith("id,mass"))
+
+    def test_rows_without_ids_are_numbered(self):
+        (self.dir / "a.csv").write_text("x,y,z,vx,vy,vz,mass\n1,0,0,0,1,0,3\n# a comment\n-1,0,0,0,-1,0,4\n")
+        self.good("convert", self.dir / "a.csv", self.dir / "b.csv")
+        self.assertEqual((self.dir / "b.csv").read_text(), "id,mass,x,y,z,vx,vy,vz\n1,3,1,0,0,0,1,0\n2,4,-1,0,0,0,-1,0\n")
+
     def test_the_input_is_never_replaced(self):
         path, other = self.dir / "two.csv", self.dir / "link.csv"
         path.write_text(CSV)
@@ -203,7 +219,7 @@ class Convert(harness.CliTest):
         self.bad(2, "convert", self.dir / "a.csv", self.dir / "b.hdf5", "--big-endian", says="--big-endian")
         self.bad(2, "convert", self.dir / "a.csv", says="OUT")
         self.bad(2, "convert", self.dir / "a.csv", self.dir / "nowhere" / "b.hdf5", says=["b.hdf5", "No such file"])
-        self.bad(2, "convert", self.dir / "a.csv", self.dir, says="directory")
+        self.bad(2, "convert", self.dir / "a.csv", self.dir, says="folder")
         self.assertEqual(self.files(), ["a.csv"])
 
 
@@ -215,7 +231,7 @@ class IndependentBinary(harness.CliTest):
         data, pos, vel, ident, mass = binary_snapshot(**options)
         path = self.dir / name
         path.write_bytes(data)
-        self.good("convert", path, self.dir / "out.csv", "--quiet")
+        self.good("convert", path, self.dir / "out.csv", "--quiet", "--overwrite")
         rows = np.loadtxt(self.dir / "out.csv", delimiter=",", skiprows=1)
         np.testing.assert_array_equal(rows[:, 0], ident.astype(float))
         np.testing.assert_array_equal(rows[:, 1], mass)

@@ -22,7 +22,7 @@ class Hdf5Layout(harness.CliTest):
     def test_has_the_groups_attributes_and_types_of_the_design(self):
         (self.dir / "a.csv").write_text("id,mass,x,y,z,vx,vy,vz,species\n9,0.5,1,2,3,4,5,6,1\n8,0.25,-1,0,0,0,0,0,4\n7,0.25,-2,0,0,0,0,0,1\n")
         for options, real in ((), "f8"), (("--single",), "f4"):
-            self.good("convert", self.dir / "a.csv", self.dir / "a.hdf5", *options)
+            self.good("convert", "--overwrite", self.dir / "a.csv", self.dir / "a.hdf5", *options)
             with h5py.File(self.dir / "a.hdf5") as file:
                 self.assertEqual(set(file), {"Header", "Units", "PartType1", "PartType4"})
                 header = dict(file["Header"].attrs)

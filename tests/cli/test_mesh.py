@@ -60,7 +60,7 @@ class MeshTest(harness.CliTest):
         out = [line.rsplit(",", 1)[0] for line in (self.dir / directory / "energy.csv").read_text().splitlines()]
         for path in sorted((self.dir / directory).glob("snap_*.hdf5")):
             target = self.dir / f"{directory}-{path.name}.csv"
-            self.good("convert", path, target)
+            self.good("convert", path, target, "--overwrite")
             out.append(target.read_text())
         return out
 

@@ -171,7 +171,7 @@ class MpiTest(mpi_case.MpiCase):
                                 if isinstance(item, h5py.Dataset) else None)
         for path in sorted((self.dir / directory).glob("snap_*.hdf5")):
             target = self.dir / f"{directory}-{path.name}.csv"
-            self.good("convert", path, target)
+            self.good("convert", path, target, "--overwrite")
             out.append(target.read_text())
         for tables in ("power_*.csv", "groups_*.csv", "mass-function_*.csv", "profile_*.csv", "spectrum.csv"):
             out += [path.read_text() for path in sorted((self.dir / directory).glob(tables))]

@@ -54,14 +54,14 @@ class RunTest(harness.CliTest):
             out = []
             for directory in (one, two):
                 csv_path = self.dir / f"{directory}-{name}.csv"
-                self.good("convert", self.dir / directory / name, csv_path)
+                self.good("convert", self.dir / directory / name, csv_path, "--overwrite")
                 out.append(csv_path.read_bytes())
             self.assertEqual(out[0], out[1], name)
 
     def rows(self, path):
         """Of a snapshot, by id, as text."""
         table = path.with_suffix(".csv")
-        self.good("convert", path, table)
+        self.good("convert", path, table, "--overwrite")
         with open(table) as file:
             lines = list(csv.DictReader(line for line in file if not line.startswith("#")))
         return {row["id"]: row for row in lines}
