@@ -62,6 +62,9 @@ struct SolverEntry {
   StepCost cost = StepCost::targets;
   /// For cost = cells: options with at most `cells` per side. `fewer`: the factor by which that lowers their number.
   SolverOptions (*trial)(SolverOptions options, int cells, double& fewer) = nullptr;
+  /// For n particles in the box that the options have: the sentence of choices() about what is chosen by their number.
+  /// Empty: that needs the particles. Null: nothing is.
+  std::string (*choice)(const SolverOptions& options, std::int64_t n) = nullptr;
   /// The place of the solver's box in the options; null: the solver works in open space.
   Box& (*box)(SolverOptions& options) = nullptr;
   /// Finds what the options leave open of that box from the particles and `stated_side`, the side that their file or

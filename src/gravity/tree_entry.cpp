@@ -123,6 +123,7 @@ SolverEntry tree_entry() {
           .keys = tree_keys(),
           .energy = {.pairs_up_to = summed_directly, .options = energy_options},
           .keeps_accuracy = true,
+          .choice = treepm_choice,
           .box = own_box,
           .find_box = find_own_box,
           .check = check_tree,

@@ -43,6 +43,9 @@ struct SolverEntry;
 SolverEntry treepm_entry();
 std::optional<Conflict> treepm_conflict(const SolverOptions& options);
 
+/// SolverEntry::choice of TreePM, and of a tree in a periodic box.
+std::string treepm_choice(const SolverOptions& options, std::int64_t n);
+
 /// The box of the tree and of TreePM, which has the keys of the mesh's box. If the boundary is left open and there is
 /// no box, it is open space. find_tree_box() finds what is left open from the particles and the side that they state
 /// (0: none): periodic if they state one and there is no external potential, which has no images.

@@ -111,6 +111,11 @@ Box& tree_box(SolverOptions& options) {
   return options.mesh.box;
 }
 
+std::string treepm_choice(const SolverOptions& options, std::int64_t n) {
+  const Box& box = options.mesh.box;
+  return box.periodic() && box.given() ? treepm_parameters(options, n, box).text(options.solver) : "";
+}
+
 Box find_tree_box(const SolverOptions& options, ParticleSource& particles, double stated_side) {
   MeshOptions mesh = options.mesh;
   const bool stated = stated_side > 0 && options.external.empty();  // external potentials have no images
@@ -177,6 +182,7 @@ SolverEntry treepm_entry() {
           .keeps_accuracy = true,
           .cost = StepCost::cells,
           .trial = smaller_treepm_mesh,
+          .choice = treepm_choice,
           .box = tree_box,
           .find_box = find_tree_box,
           .check = treepm_conflict,

@@ -263,6 +263,7 @@ ModelEntry cosmology_model() {
                             .cube = true},
                    .make = [](const ModelInput& input) { return make_cosmology(input, serial_communicator()); },
                    .box_side = [](const ModelInput& input) { return input.number("box"); },
+                   .side_option = "box",
                    .softening = advice};
   entry.cosmology = [](const ModelInput& input) -> std::optional<CosmologicalStart> {
     return CosmologicalStart{universe_of(input), scale_factor(input)};

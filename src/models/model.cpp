@@ -228,6 +228,13 @@ std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const M
 
 bool can_be_made_in_pieces(const std::string& name) { return find_entry(name).drawn != nullptr; }
 
+bool scale_model_box(const std::string& name, ModelOptions& options, double factor) {
+  const ModelEntry& entry = checked_entry(name, options);
+  if (!entry.side_option) return false;
+  options.values[entry.side_option] = factor * entry.box_side(ModelInput(entry.info, options, 1));
+  return true;
+}
+
 double model_box_side(const std::string& name, const ModelOptions& options) {
   return ask(&ModelEntry::box_side, name, options);
 }

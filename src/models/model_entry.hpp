@@ -46,6 +46,7 @@ struct ModelEntry {
   Particles (*make)(const ModelInput& input) = nullptr;                               // null: `drawn` says how
   std::vector<Expectation> (*expectations)(const ModelInput& input) = nullptr;        // null: none
   double (*box_side)(const ModelInput& input) = nullptr;                              // null: open space
+  const char* side_option = nullptr;                                                  // that is box_side; null: none
   std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
   /// If particles are drawn one by one: how. Null, or nothing for these options: only make() can make them.
   std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;

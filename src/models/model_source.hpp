@@ -23,6 +23,10 @@ PERGOLA_API std::unique_ptr<DeviceSource> make_model_on(const Device& device, co
 PERGOLA_API std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options,
                                                             int threads);
 
+/// Makes the periodic box of a model larger or smaller by a factor along each side; false, and nothing is changed, if
+/// an option does not say it.
+PERGOLA_API bool scale_model_box(const std::string& name, ModelOptions& options, double factor);
+
 /// Whether the particles of a model can be drawn one by one.
 PERGOLA_API bool can_be_made_in_pieces(const std::string& name);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/device.hpp"
 #include "gravity/solver_entry.hpp"
@@ -12,6 +13,7 @@
 #include "outputs/output.hpp"
 #include "run/plan_parts.hpp"
 #include "run/rank_report.hpp"
+#include "sim/gravity_start.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
 #include "time/integrator_entry.hpp"
@@ -53,7 +55,8 @@ Count count_particles(const RunConfig& config) {
 }
 
 /// Makes the models of a configuration smaller, about n particles in all; false, and nothing is changed, if there is a
-/// file.
+/// file. The box of a universe becomes smaller too, so that particles are as far from each other as the run's, and
+/// cluster as these do.
 bool thin_models(RunConfig& config, std::int64_t n) {
   const auto parts = config.particles.all();
   if (!std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.file.empty(); })) return false;
@@ -64,7 +67,14 @@ bool thin_models(RunConfig& config, std::int64_t n) {
     const double share = static_cast<double>(model_count(model, part.options.n)) / all;
     const auto fewer = static_cast<std::int64_t>(std::llround(static_cast<double>(n) * share));
     const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(fewer)) + 1e-9);
+    const double before = static_cast<double>(model_count(model, part.options.n));
     part.options.n = std::max(model.cube ? side * side * side : fewer, model.min_n);
+    const double factor = std::cbrt(static_cast<double>(part.options.n) / before);
+    if (!config.cosmology || !scale_model_box(part.model, part.options, factor)) continue;
+    if (Box box = box_of(config.gravity); box.periodic() && box.given()) {
+      box.side = factor * box.side;
+      set_box(config.gravity, box);
+    }
   }
   return true;
 }
@@ -105,11 +115,11 @@ Sample thinned(RunConfig& config, std::int64_t n, int threads) {
   return sample;
 }
 
-/// Bytes of the integrator and its solver for n particles.
+/// Bytes of the integrator and its solver for n particles, with what energies take beside them.
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
-  const auto integrator =
-      make_integrator(config.time_options(), config.solver_options(), {device, serial_communicator(), nullptr});
-  return static_cast<double>(integrator->device_bytes(n));
+  const SolverOptions gravity = config.solver_options();
+  const auto integrator = make_integrator(config.time_options(), gravity, {device, serial_communicator(), nullptr});
+  return static_cast<double>(device_need(*integrator, gravity, device, n).all());
 }
 
 /// Bytes of particles on the host, each with id, species and eight reals: a piece on its way to the device, and what
@@ -139,6 +149,9 @@ constexpr std::int64_t probe_particles = 2048;
 /// start could take more than most_start_seconds.
 constexpr double longest_start_seconds = 1.5, most_start_seconds = 4;
 constexpr std::int64_t fewest_pilot_particles = 128, most_pilot_particles = 4096;
+/// Of a universe whose sample works on the CPU beside a GPU: they reach the end in some 3 s, with 9 of 10 of the steps
+/// of 24³ at the same distances.
+constexpr std::int64_t most_beside_gpu = 12 * 12 * 12;
 /// Meshes with at most this number of cells a side are tried unchanged.
 constexpr int most_side_cpu = 192, most_side_gpu = 512;
 constexpr std::int64_t most_mesh_particles_cpu = 1 << 21, most_mesh_particles_gpu = 1 << 24;
@@ -197,9 +210,11 @@ class GravityTrial {
   std::unique_ptr<System> make_trial(std::int64_t n, Cost& start);
   Cost bring_up(std::int64_t n);
   void try_pilot(double whole_seconds);
+  void shrink_pilot(RunConfig& config);
   void take_remarks(const std::vector<Remark>& remarks);
   void foretell();
   void say_what_was_done();
+  StepFit::Parts fit_of_steps() const;
   PartCosts scaled_costs() const;
 
   RunPlan& plan_;
@@ -302,15 +317,39 @@ void GravityTrial::try_pilot(double whole_seconds) {
   // The time of a sum over pairs is taken to grow as n^2.2: more pairs in a step, and more steps.
   const double share = std::min(1.0, room / (margin * std::max(whole_seconds, 1e-9)));
   const double n = static_cast<double>(n_) * std::pow(share, pairs() ? 1 / 2.2 : 1.0);
-  pilot_n_ = std::clamp(static_cast<std::int64_t>(n), std::min(fewest_pilot_particles, n_),
-                        std::min(most_pilot_particles, n_));
+  const std::int64_t most = config_.cosmology && device_.is_cuda() ? most_beside_gpu : most_pilot_particles;
+  pilot_n_ = std::clamp(static_cast<std::int64_t>(n), std::min(fewest_pilot_particles, n_), std::min(most, n_));
   if (room <= 0 || pilot_n_ < 2) return;
   begins(fmt::format("a thinned sample of {} particles", pilot_n_));
   RunConfig config = trial_config_;
-  const Sample sample = thinned(config, pilot_n_, device_.threads());
-  GravitySystem pilot(config, sample.particles, sample.time);
-  pilot_n_ = pilot.size();
-  pilot_ = try_steps(pilot, config, room);
+  // So few particles of a universe take the time of a GPU's launches, and then say nothing of how work grows.
+  if (config.cosmology) config.run.device = "cpu";
+  shrink_pilot(config);
+  try {
+    const Sample sample = thinned(config, pilot_n_, device_.threads());
+    GravitySystem pilot(config, sample.particles, sample.time);
+    pilot_n_ = pilot.size();
+    pilot_ = try_steps(pilot, config, room);
+  } catch (const Error& error) {
+    // The run itself was begun: a box may be too small for the lengths of several species.
+    if (error.kind() != ErrorKind::input) throw;
+  }
+}
+
+/// A mesh of a given number of cells is made smaller with the box of a universe, and the pilot has as many particles as
+/// are in that.
+void GravityTrial::shrink_pilot(RunConfig& config) {
+  if (!config.cosmology || solver_.cost != StepCost::cells) return;
+  for (int side = device_.is_cuda() ? most_side_gpu : most_side_cpu; side >= fewest_side; side /= 2) {
+    double fewer = 1;
+    const SolverOptions smaller = solver_.trial(trial_config_.gravity, side, fewer);
+    if (fewer == 1) continue;
+    config.gravity = smaller;
+    if (const auto n = static_cast<std::int64_t>(std::llround(static_cast<double>(n_) / fewer)); n <= pilot_n_) {
+      pilot_n_ = n;
+      return;
+    }
+  }
 }
 
 /// The run's steps. A fixed step is exact. Else the trial's count if it reached the end, or trial and pilot together,
@@ -331,11 +370,25 @@ void GravityTrial::foretell() {
   plan_.particle_steps = work.particle_steps * all;
 }
 
+/// Steps that are all of one size, as at the start of a universe, do not say what a step takes whatever its size. The
+/// pilot's do, as a part of what a step of all particles takes.
+StepFit::Parts GravityTrial::fit_of_steps() const {
+  constexpr double most_part = 0.2;
+  StepFit::Parts fit = steps_.fit.parts();
+  if (fit.per_step > 0 || !pilot_ || pairs()) return fit;
+  const StepFit::Parts few = pilot_->fit.parts();
+  const double all = few.per_particle_step * static_cast<double>(pilot_n_);
+  const double part = all > 0 ? std::min(few.per_step / all, most_part) : 0;
+  fit.per_particle_step /= 1 + part;
+  fit.per_step = part * static_cast<double>(n_) * fit.per_particle_step;
+  return fit;
+}
+
 /// The costs of the run, from those of the trial.
 PartCosts GravityTrial::scaled_costs() const {
   const double more = scale_.particles, squared = more * more;
   const bool cells = solver_.cost == StepCost::cells;
-  const StepFit::Parts fit = steps_.fit.parts();
+  const StepFit::Parts fit = fit_of_steps();
   // With a sum over pairs a particle's step takes longer with more particles. With a tree every step looks at all
   // particles.
   double seconds = pairs() ? plan_.steps * fit.per_step + plan_.particle_steps * more * fit.per_particle_step
@@ -397,9 +450,12 @@ void GravityTrial::say_what_was_done() {
   set_range(plan_, steps_.complete && whole ? 1.2 : !whole ? 2 : steps_vary() ? 1.5 : 1.3);
 }
 
-/// Warnings of the trial, and what it chose itself. A choice for a smaller mesh says nothing about the run.
+/// Warnings of the trial, and what it chose itself. A choice for a smaller mesh says nothing about the run, and what
+/// the solver chooses by the number of particles is said already.
 void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
+  const bool said = !plan_.chosen.empty();
   for (const Remark& remark : remarks) {
+    if (said && remark.text.starts_with(config_.gravity.solver + ": ")) continue;
     if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // of the smaller mesh
     if (remark.level == LogLevel::warning)
       plan_.warnings.push_back(remark.text);
@@ -532,6 +588,9 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   plan.host_bytes = host_bytes_of(config, device, count.n) + plan.program_bytes;
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
+  if (const auto choice = solver_entry(config.gravity.solver).choice) {
+    if (std::string text = choice(config.solver_options(), count.n); !text.empty()) plan.chosen.push_back(text);
+  }
   if (options.trial)
     GravityTrial(plan, config, device, count, options).make();
   else

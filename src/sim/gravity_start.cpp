@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "analysis/shown_potential.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -148,6 +149,12 @@ double radius_about_medians(const Particles& particles) {
 }
 
 }  // namespace
+
+DeviceNeed device_need(Integrator& integrator, const SolverOptions& gravity, const Device& device, std::int64_t n) {
+  DeviceNeed need{integrator.device_bytes(n), 0};
+  if (device.is_cuda()) need.energies = shown_energy_bytes(*integrator.show(integrator.time()), gravity, n);
+  return need;
+}
 
 // Compares the half-mass radius about the medians with a cell of the mesh.
 std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& particles) {

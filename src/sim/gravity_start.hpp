@@ -26,6 +26,14 @@ void check_universe(const RunConfig& config, const SolverOptions& gravity, Parti
 /// which would never end. `start`: of the run. A step of 0 is no step.
 void check_shared_step(const RunConfig& config, double start, const char* key, double step);
 
+/// What n particles of a run take on its device: its integrator with the solver, and what measuring energies takes
+/// beside them on a GPU.
+struct DeviceNeed {
+  std::int64_t steps = 0, energies = 0;
+  std::int64_t all() const { return steps + energies; }
+};
+DeviceNeed device_need(Integrator& integrator, const SolverOptions& gravity, const Device& device, std::int64_t n);
+
 /// A remark if one cell of an isolated mesh has about half of the mass; else empty. One particle far from all others
 /// makes the box that wide. `gravity`: with the box. Reads some thousand particles.
 std::string crowded_mesh_remark(const SolverOptions& gravity, ParticleSource& particles);

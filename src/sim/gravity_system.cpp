@@ -80,13 +80,13 @@ struct GravitySystem::Parts {
   /// Refuses particles that do not fit on the device, before they are read; with what measuring energies takes.
   void check_memory() const {
     const std::int64_t n = own_count();
-    const auto needed = static_cast<double>(integrator->device_bytes(n));
+    const DeviceNeed need = device_need(*integrator, gravity, device, n);
+    const auto needed = static_cast<double>(need.steps);
     const auto free = static_cast<double>(device.memory().free_bytes());
     if (needed > free)
       throw Error(ErrorKind::device, fmt::format("{}: {} particles need {}, {} is free", device.spec(), n,
                                                  bytes_text(needed), bytes_text(free)));
-    const std::int64_t energies = shown_energy_bytes(*integrator->show(integrator->time()), gravity, n);
-    const auto measured = static_cast<double>(device.is_cuda() ? energies : 0);
+    const auto measured = static_cast<double>(need.energies);
     if (needed + measured > free)
       throw Error(ErrorKind::device,
                   fmt::format("{}: {} particles need {}, and {} more when energies are measured, {} "

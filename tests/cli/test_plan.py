@@ -44,6 +44,22 @@ force_audit_sample = 10
 """
 
 
+UNIVERSE = """
+[run]
+end_redshift = {redshift}
+precision = "single"
+[particles]
+model = "cosmology"
+n = "{n}^3"
+box = {box}
+redshift = 126
+[gravity]
+solver = "treepm"
+softening = 0.00846
+"""
+SPACING = 130 / 512  # Mpc/h; softening is a thirtieth
+
+
 class Plan(harness.CliTest):
     def config(self, text, name="run.toml"):
         path = self.dir / name
@@ -119,6 +135,28 @@ class Plan(harness.CliTest):
         while not shown.endswith("\r\x1b[K") and select.select([terminal], [], [], 60)[0]:
             shown += os.read(terminal, 1000).decode()
         self.assertTrue(shown.endswith("\r\x1b[K"), shown)
+
+    def test_the_mesh_of_a_universe_is_that_of_the_run(self):
+        # Two cells between particles (docs/treepm.md), whatever the trial has.
+        large = self.config(UNIVERSE.format(n=128, box=128 * SPACING, redshift=0))
+        chosen = self.good_json("plan", large, "--device", "cpu", "--no-trial")["chosen"]
+        self.assertEqual(len(chosen), 1)
+        self.assertIn("treepm: periodic box, 256 x 256 x 256 cells", chosen[0])
+        small = self.config(UNIVERSE.format(n=12, box=12 * SPACING, redshift=100))
+        done = harness.run(["run", small, "-o", self.dir / "out"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        chosen = [text for text in self.good_json("plan", small)["chosen"] if text.startswith("treepm: ")]
+        self.assertEqual(len(chosen), 1)
+        self.assertIn(chosen[0], done.stderr)
+
+    @harness.slow
+    def test_steps_of_a_universe_are_those_of_its_clustering(self):
+        """What the trial cannot reach is foretold from fewer particles at the same distance from each other."""
+        config = self.config(UNIVERSE.format(n=20, box=20 * SPACING, redshift=0))
+        plan = self.good_json("plan", config, "--threads", 1)
+        self.good("run", config, "-o", self.dir / "out", "--quiet", "--threads", 1)
+        done = self.totals("out")
+        self.assertTrue(1 / 1.3 < plan["particle_steps"] / done["particle_steps"] < 1.3, (plan, done))
 
     def test_options_that_are_gone_say_what_to_do_instead(self):
         config = self.config(COLLAPSE)
