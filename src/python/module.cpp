@@ -4,6 +4,7 @@
 // some 20 times a second, ends with a checkpoint, and then raises KeyboardInterrupt.
 #include <chrono>
 
+#include "base/units.hpp"
 #include "base/version.hpp"
 #include "python/core.hpp"
 
@@ -96,6 +97,18 @@ void bind_errors(py::module_& module) {
   });
 }
 
+/// Units as the library reads and writes them, and names of species.
+void bind_text(py::module_& module) {
+  module.def("time_unit_s", [](const std::string& unit) -> std::optional<double> {
+    const auto rate = velocity_unit_cm_per_s("cm/" + unit);
+    return rate ? std::optional(1 / *rate) : std::nullopt;
+  });
+  module.def("units_text", [](double length_cm, double mass_g, double velocity_cm_per_s) {
+    return length_unit_text(length_cm) + ", " + mass_unit_text(mass_g) + ", " + velocity_unit_text(velocity_cm_per_s);
+  });
+  module.attr("species_names") = py::cast(std::vector<std::string>(species_names.begin(), species_names.end()));
+}
+
 /// Functions on whole runs, and lists of what this build can do.
 void bind_runs(py::module_& module) {
   py::class_<Checkpoint, std::shared_ptr<Checkpoint>>(module, "Checkpoint")
@@ -123,6 +136,7 @@ void bind_runs(py::module_& module) {
 PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ side of pergola; what a user sees is in the package.";
   pergola::python::bind_errors(module);
+  pergola::python::bind_text(module);
   pergola::python::bind_particles(module);
   pergola::python::bind_arrays(module);
   pergola::python::bind_simulation(module);

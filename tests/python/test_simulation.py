@@ -58,6 +58,64 @@ class TestMaking(unittest.TestCase):
             pergola.read("no-such-file.hdf5")
 
 
+class TestWords(unittest.TestCase):
+    def test_errors_name_what_is_near_and_no_command_line(self):
+        for call, text in ((lambda: pergola.Simulation(model="king", wo=6), "wo: .*did you mean w0"),
+                           (lambda: pergola.Simulation(model="plummer", n=100, softening=-1), "^gravity.softening: expected"),
+                           (lambda: pergola.make("plummer", n=-5), "^particles.n: expected"),
+                           (lambda: pergola.forces([[0, 0, 0]], 1, solver="tre"), "^gravity.solver: .*did you mean .tree"),
+                           (lambda: pergola.units("galaxy"), "^units.system: expected .*galactic"),
+                           (lambda: pergola.run({"particles": {"model": "kepler"}, "run": {"end_time": "soon"}}, "never"), "^run.end_time")):
+            with self.assertRaisesRegex(pergola.Error, text) as caught:
+                call()
+            self.assertNotIn("--set", str(caught.exception))
+            self.assertEqual(caught.exception.kind, "input")
+
+    def test_values_of_other_types_are_sentences(self):
+        one = pergola.Particles([[1, 2, 3]], mass=1)
+        sim = pergola.Simulation(particles=pergola.Particles([[0, 0, 0], [1, 0, 0]], mass=1), softening=0.1, **QUIET)
+
+        def assign(name, value):
+            setattr(one, name, value)
+        for call in (lambda: pergola.Particles("abc"), lambda: pergola.Particles([[1, 2, 3]], mass="heavy"),
+                     lambda: pergola.Particles([[1, 2, 3]], id=[0.5, "a"]), lambda: pergola.Simulation(particles=[[1, 2, 3]]),
+                     lambda: setattr(sim, "particles", 3), lambda: sim.add(3), lambda: one.append(3), lambda: pergola.write("never.hdf5", 3),
+                     lambda: pergola.forces([["a", 0, 0]], 1), lambda: pergola.analyze("radii", one, device=3),
+                     lambda: sim.run(until="soon"), lambda: sim.run(until=None), lambda: assign("vx", [1, 2]), lambda: assign("masses", 2)):
+            with self.assertRaisesRegex(pergola.Error, "expected") as caught:
+                call()
+            self.assertNotIn("incompatible", str(caught.exception))
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'masses'"):
+            pergola.Particles([[1, 2, 3]], masses=1)
+
+    def test_arrays_of_particles_are_written_by_assignment(self):
+        pair = pergola.Particles([[-1, 0, 0], [1, 0, 0]])
+        pair.vx += 0.5
+        pair.mass = 2
+        pair.position = [[0, 0, 1], [0, 0, 2]]
+        self.assertEqual((pair.vx.tolist(), pair.mass.tolist(), pair.z.tolist()), ([0.5, 0.5], [2, 2], [1, 2]))
+
+    def test_particles_say_what_they_are(self):
+        two = pergola.Particles([[-1, 0, 0], [3, 0, 2]], species=[1, 4], units="stellar")
+        self.assertEqual(repr(two), "<pergola.Particles: 1 halo, 1 stars; x -1 to 3, y 0 to 0, z 0 to 2; pc, Msun, km/s; time 0>")
+        self.assertIn("plain numbers, G = 1", repr(pergola.Particles([[0, 0, 0]])))
+        self.assertIn("none", repr(pergola.Particles(np.zeros((0, 3)))))
+        self.assertIn("one number for each particle", pergola.Particles.__init__.__doc__)
+
+    def test_times_may_have_units(self):
+        # A parsec per km/s is 0.97779222 million years.
+        sim = pergola.Simulation(model="plummer", n=16, units="stellar", mass=100.0, softening=0.1, step=1 / 64, integrator="leapfrog", **QUIET)
+        seen = []
+        sim.run(until="0.1 Myr", every="5e4 yr", callback=lambda s: seen.append(s.time))
+        self.assertAlmostEqual(sim.time, 0.1 / 0.97779222, places=7)
+        self.assertAlmostEqual(seen[0], 0.05 / 0.97779222, places=7)
+        for text in ("5", "5 Msun", "Myr", "five Myr"):
+            with self.assertRaisesRegex(pergola.Error, "until: expected a number, or one with a unit"):
+                sim.run(until=text)
+        with self.assertRaisesRegex(pergola.Error, "has no units"):
+            pergola.Simulation(model="plummer", n=16, softening=0.1, **QUIET).run(until="5 Myr")
+
+
 class TestRunning(unittest.TestCase):
     def sim(self, **keywords):
         return pergola.Simulation(**{"model": "plummer", "n": 128, "softening": 0.05, "integrator": "leapfrog", "step": 1 / 64,

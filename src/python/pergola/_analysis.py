@@ -1,10 +1,8 @@
 """The analyses of `pergola analyze` on particles that Python holds."""
-import difflib
-
 # _core.analyze() does the work. This file checks names before it, so that errors can suggest the nearest one, and turns
 # sources (Particles, Snapshot, Simulation) into moments.
 from . import _core
-from ._settings import error
+from ._settings import did_you_mean, error, expecting
 from .plot import figure
 
 
@@ -30,8 +28,7 @@ class Analysis:
 # Raises the library's error for an unknown name, with the nearest known one.
 def _require(name, known, sentence):
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        raise error(f"{sentence}, found {name}" + (f"; did you mean {near[0]}?" if near else ""))
+        raise error(f"{sentence}, found {name}" + did_you_mean(name, known))
 
 
 # One source as particles, time, box and units. Files of an expanding universe are refused: their velocities are not
@@ -67,4 +64,5 @@ def analyze(name, source, box_size=None, device="cpu", threads=0, **options):
     for option in options:
         _require(option, known[name]["options"], f"analyze: {name}: expected one of its options")
     moments = [_moment(one, box_size) for one in (source if isinstance(source, (list, tuple)) else [source])]
-    return Analysis(name, *_core.analyze(name, moments, options, device, threads))
+    with expecting(f"analyze: {name}: expected numbers, words, True or False as options, a word as device and a number of threads"):
+        return Analysis(name, *_core.analyze(name, moments, options, device, threads))

@@ -4,18 +4,41 @@
 import os
 import warnings
 
+import numpy
+
 from . import _core
 from ._core import Particles
-from ._settings import error, force_config, is_quantity, lines, settings
+from ._settings import configured, error, force_config, is_quantity, lines, settings
 from ._units import Units, as_units, require_same_units
 
 _init = Particles.__init__
+_COLUMNS = ("id", "species", "mass", "x", "y", "z", "vx", "vy", "vz")
+_ROWS = {"position": ("x", "y", "z"), "velocity": ("vx", "vy", "vz")}
+
+
+# The conversion of the compiled class would say its signatures.
+def _array(name, value, kind, what="numbers"):
+    if value is None:
+        return None
+    try:
+        return numpy.asarray(value, kind)
+    except (TypeError, ValueError, OverflowError):
+        raise error(f"{name}: expected {what}, found {value!r:.60}") from None
+
+
+def require_particles(name, value):
+    if not isinstance(value, Particles):
+        raise error(f"{name}: expected Particles, found {type(value).__name__}")
 
 
 # The arrays go to the compiled class; what the numbers mean lies beside them, in attributes.
 def _new(self, position, velocity=None, mass=None, id=None, species=None, check=True, *, units=None, time=0.0, box_size=0.0,
          cosmology=None):
-    _init(self, position, velocity, mass, id, species, check)
+    """``position`` and ``velocity`` (0) are rows of three numbers, ``mass`` (0) one number for each particle or one for all, ``id`` whole
+    numbers that differ (1, 2, …), ``species`` (1) 0 to 5: gas, halo, disc, bulge, stars, boundary. ``check=False`` leaves out the
+    look at all numbers. ``units``, ``time``, ``box_size`` and ``cosmology`` are carried along."""
+    _init(self, _array("position", position, float), _array("velocity", velocity, float), _array("mass", mass, float),
+          _array("id", id, numpy.uint64, "whole numbers"), _array("species", species, numpy.uint8, "numbers from 0 to 5"), check)
     self.units, self.time, self.box_size, self.cosmology = as_units(units), time, box_size, cosmology
 
 
@@ -28,12 +51,39 @@ def _copy(self):
 
 def _append(self, other):
     """Adds particles, which must be in the same units; those without units are taken to be in the units of the others."""
+    require_particles("append", other)
     require_same_units("append", other.units, self.units)
     self.append_arrays(other)
     self.units = self.units or other.units
 
 
+# `p.vx += 1` ends with an assignment of the array to itself.
+def _set(self, name, value):
+    """Writes into the arrays, or sets what the particles carry; other names are an error."""
+    try:
+        if name in _COLUMNS:
+            getattr(self, name)[...] = value
+        elif name in _ROWS:
+            for column, one in zip(_ROWS[name], numpy.broadcast_to(value, (len(self), 3)).T):
+                getattr(self, column)[...] = one
+        elif name in ("units", "time", "box_size", "cosmology") or name in type(self).__dict__:
+            object.__setattr__(self, name, as_units(value) if name == "units" else value)
+        else:
+            raise error(f"Particles.{name}: expected one of {', '.join((*_COLUMNS, *_ROWS))}, units, time, box_size and cosmology, found {name}")
+    except (TypeError, ValueError):
+        expected = "rows of 3" if name in _ROWS else "numbers"
+        raise error(f"Particles.{name}: expected {len(self)} {expected} or one for all, found {value!r:.60}") from None
+
+
+def _repr(self):
+    kinds = ", ".join(f"{count} {_core.species_names[kind]}" for kind, count in enumerate(numpy.bincount(self.species)) if count)
+    extent = [f"{axis} {values.min():.4g} to {values.max():.4g}" for axis, values in zip("xyz", (self.x, self.y, self.z)) if len(values)]
+    units = _core.units_text(self.units["length_cm"], self.units["mass_g"], self.units["velocity_cm_per_s"]) if self.units else "plain numbers, G = 1"
+    return f"<pergola.{type(self).__name__}: {'; '.join([kinds or 'none', *([', '.join(extent)] if extent else []), units])}; time {self.time:g}>"
+
+
 Particles.__init__, Particles.copy, Particles.append = _new, _copy, _append
+Particles.__setattr__, Particles.__repr__ = _set, _repr
 Particles.units, Particles.time, Particles.box_size, Particles.cosmology = None, 0.0, 0.0, None
 Particles.__doc__ = """Particles on the host, in the order of their input.
 
@@ -68,6 +118,8 @@ def with_header(particles, header):
 class Snapshot(Particles):
     """Particles of a file, with its ``header`` and ``format``."""
 
+    header, format = None, ""
+
     def __init__(self, particles, header):
         super().__init__(particles.position, particles.velocity, particles.mass, particles.id, particles.species)
         self.header, self.format = header, header["format"]
@@ -93,6 +145,7 @@ def read(path):
 def write(path, particles, time=None, box_size=None, units=None):
     """Writes a snapshot with the time, box, units and cosmology that the particles carry, or those given; the format is that of
     the ending (.hdf5, .csv, .g2, .g1). The file appears whole or not at all. What the format cannot hold is warned of."""
+    require_particles("particles", particles)
     given = particles.units if units is None else as_units(units)
     lost = _core.write(os.fspath(path), particles, particles.time if time is None else time,
                        particles.box_size if box_size is None else box_size, given, particles.cosmology)
@@ -137,7 +190,7 @@ def make(model, n=None, seed=1, **options):
     if known["units"] != "nbody":
         options.setdefault("units", known["units"])
     own = {name: options.pop(name) for name in list(options) if name in known["options"] and options[name] is not None}
-    config = _core.Config.parse_force(lines(settings({"model": model, "n": n, "seed": seed, **options}, {"particles": own})))
+    config = configured(_core.Config.parse_force, lines(settings({"model": model, "n": n, "seed": seed, **options}, {"particles": own})))
     return with_header(*_core.make_model(config))
 
 
@@ -164,5 +217,6 @@ def forces(positions, masses=None, solver="direct", softening=0.0, potential=Fal
     else:
         if masses is None:
             raise error("masses: expected one per particle, or one number for all, found none")
-        acceleration, potentials, _ = _core.forces_at(config, positions, masses, potential, box_size or 0.0)
+        acceleration, potentials, _ = _core.forces_at(config, _array("positions", positions, float), _array("masses", masses, float),
+                                                      potential, box_size or 0.0)
     return (acceleration, potentials) if potential else acceleration

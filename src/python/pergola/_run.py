@@ -9,7 +9,7 @@ import time
 import warnings
 
 from . import _core
-from ._settings import error, lines, settings
+from ._settings import configured, error, lines, settings
 
 # Variables in which the launchers of Open MPI, MPICH and Slurm state the number of processes and the own number.
 _SIZES = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK", "SLURM_STEP_NUM_TASKS": "SLURM_PROCID"}
@@ -117,7 +117,7 @@ def run(config, output, resume=False, overwrite=False, progress=False, **keyword
     warn_of_others()
     found = settings(keywords, config if isinstance(config, dict) else None)
     sets = lines(found)
-    made = _core.Config.parse("", "run", sets) if isinstance(config, dict) else _core.Config.read(os.fspath(config), sets)
+    made = configured(_core.Config.parse, "", "run", sets) if isinstance(config, dict) else configured(_core.Config.read, os.fspath(config), sets)
     with Progress(0.0, made.end_time, enabled=progress) as bar:
         show = (lambda time, end, left: bar.show(time)) if progress else None
         return json.loads(_core.run(made, os.fspath(output), resume, overwrite, show))

@@ -1,6 +1,7 @@
 """Keywords and dicts as keys of the configuration (docs/configuration.md)."""
 # Keywords, dicts and TOML files all become lines "key=value", which the library's own parser reads and checks. So
 # Python knows no rules for values: an error is worded once, in the library.
+import contextlib
 import difflib
 import functools
 import math
@@ -26,6 +27,33 @@ def error(text, kind="input"):
     made = Error(text)
     made.kind = kind
     return made
+
+
+# Half of the letters: wo is near w0.
+def did_you_mean(name, known):
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+# The library knows settings as those of a command line.
+def configured(make, *arguments):
+    """A configuration, made by a function of _core; its errors name keys alone."""
+    try:
+        return make(*arguments)
+    except Error as problem:
+        raise error(str(problem).replace("--set: ", ""), problem.kind) from None
+
+
+# What the compiled functions say of other types is a list of their signatures.
+@contextlib.contextmanager
+def expecting(what):
+    """An error of one sentence where values of other types are given to a compiled function."""
+    try:
+        yield
+    except TypeError as problem:
+        if "incompatible function arguments" not in str(problem):
+            raise
+        raise error(f"{what}, found something else") from None
 
 
 # By its attributes and not by its type: astropy need not be installed.
@@ -96,9 +124,7 @@ def settings(keywords, config=None, units=None):
         elif name in options:
             key = "particles." + name
         else:
-            near = difflib.get_close_matches(name, [*_PLACES, *options], 1)
-            raise error(f"{name}: expected a keyword that pergola knows, found another"
-                        + (f"; did you mean {near[0]}?" if near else ""))
+            raise error(f"{name}: expected a keyword that pergola knows, found another" + did_you_mean(name, [*_PLACES, *options]))
         if key in found:
             raise error(f"{name}: expected it once, found it as a keyword and in the dict ({key})")
         found[key] = value
@@ -126,7 +152,7 @@ def lines(found):
 
 @functools.lru_cache(64, typed=True)  # 1, 1.0 and True are different
 def _known_force_config(**keywords):
-    return _core.Config.parse_force(lines(settings(keywords)))
+    return configured(_core.Config.parse_force, lines(settings(keywords)))
 
 
 # Forces are often called in a loop: reading the same settings again would take longer than the forces of few particles.
@@ -135,4 +161,4 @@ def force_config(**keywords):
     try:
         return _known_force_config(**keywords)
     except TypeError:
-        return _core.Config.parse_force(lines(settings(keywords)))
+        return configured(_core.Config.parse_force, lines(settings(keywords)))

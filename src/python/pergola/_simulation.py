@@ -8,10 +8,10 @@ import warnings
 from collections import namedtuple
 
 from . import _core
-from ._core import Particles
+from ._particles import Particles, require_particles
 from ._run import Progress, hold, warn_of_others
-from ._settings import error, lines, settings
-from ._units import of_config, require_same_units
+from ._settings import configured, error, lines, settings
+from ._units import of_config, plain_time, require_same_units
 
 # Keys that are given stay: they have priority over what particles carry.
 def _take_from(particles, found):
@@ -102,6 +102,8 @@ class Simulation:
     def __init__(self, config=None, *, particles=None, time=None, forces=(), hooks=(), **keywords):
         if isinstance(forces, dict) or callable(forces):
             raise error("forces: expected a list of functions")
+        if particles is not None:
+            require_particles("particles", particles)
         self.hooks = list(hooks)
         self._forces = list(forces)
         found = settings(keywords, config if isinstance(config, dict) else None, getattr(particles, "units", None))
@@ -116,7 +118,7 @@ class Simulation:
             step = found.get("time.step")
             found["run.end_time"] = min(longest, float(step) * 2**50) if isinstance(step, (int, float)) and step > 0 else longest
         sets = lines(found)
-        self._config = _core.Config.read(file, sets) if file else _core.Config.parse("", "Simulation", sets)
+        self._config = configured(_core.Config.read, file, sets) if file else configured(_core.Config.parse, "", "Simulation", sets)
         if particles is not None:
             self._config.take_units(particles.units)
         self._begin(particles, time)
@@ -197,6 +199,7 @@ class Simulation:
 
     @particles.setter
     def particles(self, particles):
+        require_particles("particles", particles)
         if particles.units and not self.units:
             raise error("particles: expected plain numbers with G = 1, as the simulation has, found particles with units")
         require_same_units("particles", particles.units, self.units)
@@ -205,6 +208,7 @@ class Simulation:
     # Copies out, appends, and sets all particles again: the driver then computes forces anew.
     def add(self, particles):
         """Adds particles; if ids collide, the added ones get new ids after the largest."""
+        require_particles("add", particles)
         all_of_them = self.particles
         more = particles.copy()
         if set(all_of_them.id.tolist()) & set(more.id.tolist()):
@@ -235,7 +239,8 @@ class Simulation:
     # Times of callbacks are begin + k every, not sums of steps, so that rounding does not add up.
     def run(self, until, every=None, callback=None, progress=False):
         """Advances to the time ``until``; ``callback(sim)`` at each multiple of ``every`` after the start of the run, and at
-        the end. Ctrl-C ends it between two steps; the simulation can go on.
+        the end. Ctrl-C ends it between two steps; the simulation can go on. Both times are plain numbers, or, where the
+        simulation has units, texts such as "5 Myr" or quantities of astropy.
 
         >>> import pergola
         >>> sim = pergola.Simulation(model="plummer", n=64, softening=0.05)
@@ -244,6 +249,8 @@ class Simulation:
         >>> times
         [0.25, 0.5]
         """
+        until = self._time("until", until)
+        every = None if every is None else self._time("every", every)
         if every is not None and not every > 0:
             raise error(f"every: expected a time > 0, found {every}")
         begin, stop, k = self.time, until, 0
@@ -259,6 +266,11 @@ class Simulation:
                     callback(self)
                 if stop >= until:
                     return
+
+    def _time(self, name, value):
+        if isinstance(value, str) and self._config.cosmology:
+            raise error(f"{name}: expected a scale factor, which is the time of an expanding universe, found \"{value}\"")
+        return plain_time(name, value, self.units)
 
     # With hooks, step by step, since each hook may change the particles; without them one call for all steps.
     def _advance(self, stop, bar):

@@ -1,7 +1,9 @@
 """Units: plain factors, and astropy's units if astropy is installed."""
 # Units are plain factors in cgs from the library's unit systems. astropy is optional and imported on first use only.
+import re
+
 from . import _core
-from ._settings import error, is_quantity
+from ._settings import configured, error, is_quantity
 
 
 # Raises the library's error if astropy is missing.
@@ -72,7 +74,7 @@ class Units(dict):
 # A configuration with this system alone: the library checks the name and words the error.
 def units(system):
     """The units of units.system ("gadget", "solar", "stellar", "galactic", "si", …). N-body units have no lengths: an Error."""
-    found = of_config(_core.Config.parse_force([f'units.system="{system}"']))
+    found = of_config(configured(_core.Config.parse_force, [f'units.system="{system}"']))
     if found is None:
         raise error(f"units: expected a system with lengths, found {system}, in which numbers have no units")
     return found
@@ -96,6 +98,24 @@ def require_same_units(what, found, expected):
     for name in ("length_cm", "mass_g", "velocity_cm_per_s"):
         if abs(found[name] / expected[name] - 1) > 1e-3:
             raise error(f"{what}: expected particles in the same units, {name} = {expected[name]:g}, found {found[name]:g}")
+
+
+# For run() of a simulation. The factor of a unit is the library's.
+def plain_time(name, value, known):
+    """A time as a plain number in known units: a number, a text such as "5 Myr", or a quantity of astropy."""
+    if is_quantity(value) or isinstance(value, str):
+        if not known:
+            raise error(f"{name}: expected a plain number, as the simulation has no units (units=\"stellar\" gives it some), found {value}")
+        if not isinstance(value, str):
+            return known.number(value)
+        parts = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)\s*", value)
+        seconds = _core.time_unit_s(parts[2]) if parts else None
+        if seconds is None:
+            raise error(f"{name}: expected a number, or one with a unit such as \"5 Myr\" (s, day, yr, kyr, Myr, Gyr), found \"{value}\"")
+        return float(parts[1]) * seconds / known["time_s"]
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise error(f"{name}: expected a number, or one with a unit such as \"5 Myr\", found {type(value).__name__}")
+    return float(value)
 
 
 # The units of a configuration, for Simulation.units.
