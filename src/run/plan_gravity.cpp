@@ -115,6 +115,12 @@ Sample thinned(RunConfig& config, std::int64_t n, int threads) {
   return sample;
 }
 
+/// What the solver chooses itself for n particles; empty: nothing, or only with the particles.
+std::string choice_of(const RunConfig& config, std::int64_t n) {
+  const auto choice = solver_entry(config.gravity.solver).choice;
+  return choice ? choice(config.solver_options(), n) : "";
+}
+
 /// Bytes of the integrator and its solver for n particles, with what energies take beside them.
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
   const SolverOptions gravity = config.solver_options();
@@ -451,14 +457,15 @@ void GravityTrial::say_what_was_done() {
 }
 
 /// Warnings of the trial, and what it chose itself. A choice for a smaller mesh says nothing about the run, and what
-/// the solver chooses by the number of particles is said already.
+/// the solver chooses by the number of particles is that of the run.
 void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
-  const bool said = !plan_.chosen.empty();
+  const std::string choice = choice_of(config_, count_.n);
   for (const Remark& remark : remarks) {
-    if (said && remark.text.starts_with(config_.gravity.solver + ": ")) continue;
     if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // of the smaller mesh
     if (remark.level == LogLevel::warning)
       plan_.warnings.push_back(remark.text);
+    else if (!choice.empty() && remark.text.starts_with(config_.gravity.solver + ": "))
+      plan_.chosen.push_back(choice);
     else
       plan_.chosen.push_back(n_ == count_.n ? remark.text
                                             : fmt::format("{} (by the trial with {} particles)", remark.text, n_));
@@ -588,13 +595,12 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   plan.host_bytes = host_bytes_of(config, device, count.n) + plan.program_bytes;
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
-  if (const auto choice = solver_entry(config.gravity.solver).choice) {
-    if (std::string text = choice(config.solver_options(), count.n); !text.empty()) plan.chosen.push_back(text);
-  }
-  if (options.trial)
+  if (options.trial) {
     GravityTrial(plan, config, device, count, options).make();
-  else
+  } else {
+    if (std::string choice = choice_of(config, count.n); !choice.empty()) plan.chosen.push_back(choice);
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
+  }
   plan.universe = universe_resolution(config, count.n, count.start_time);
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
