@@ -49,33 +49,55 @@ Pair pair_orbit(const Particles& particles, std::int64_t first, std::int64_t sec
           physics::orbit_elements(r, v, mu)};
 }
 
-// A sweep along x that ends early.
-std::optional<Pair> most_bound_pair(const Particles& particles, double gravitational_constant) {
+// A sweep along x that ends early: a pair more tightly bound than `least` is closer than G m₁ m₂ / least. `least` rises
+// as harder pairs are found; some more than `most` are kept, because a particle may be in several.
+std::vector<Pair> hardest_pairs(const Particles& particles, double gravitational_constant, double least,
+                                std::size_t most) {
   const double heaviest = particles.size() > 0 ? *std::max_element(particles.mass.begin(), particles.mass.end()) : 0.0;
   std::vector<std::size_t> order(particles.id.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return particles.x[a] != particles.x[b] ? particles.x[a] < particles.x[b] : particles.id[a] < particles.id[b];
   });
-  double best = 0;
-  std::optional<Pair> found;
-  // A pair that is more tightly bound than the best so far is closer than G m₁ m₂ / best: the search along x can end.
+  struct Found {
+    std::size_t first, second;
+    double energy;
+  };
+  std::vector<Found> found;  // the hardest first
+  const std::size_t candidates = most > 1 ? 4 * most : most;
   for (std::size_t a = 0; a < order.size(); ++a) {
     const std::size_t i = order[a];
     const double reach = gravitational_constant * particles.mass[i] * heaviest;
     for (std::size_t b = a + 1; b < order.size(); ++b) {
       const std::size_t j = order[b];
-      if ((particles.x[j] - particles.x[i]) * best > reach) break;
+      if ((particles.x[j] - particles.x[i]) * least > reach) break;
       const auto [r, v] = relative_state(particles, i, j);
       if (!(dot(r, r) > 0) || particles.mass[i] * particles.mass[j] == 0) continue;
       const double energy =
           physics::pair_binding_energy(r, v, particles.mass[i], particles.mass[j], gravitational_constant);
-      if (energy <= best) continue;
-      best = energy;
-      found = pair_orbit(particles, static_cast<std::int64_t>(i), static_cast<std::int64_t>(j), gravitational_constant);
+      if (energy <= least) continue;
+      const auto place =
+          std::find_if(found.begin(), found.end(), [&](const Found& one) { return one.energy < energy; });
+      found.insert(place, {i, j, energy});
+      if (found.size() > candidates) found.pop_back();
+      if (found.size() == candidates) least = found.back().energy;
     }
   }
-  return found;
+  std::vector<Pair> pairs;
+  for (const Found& one : found) {
+    const auto first = static_cast<std::int64_t>(one.first), second = static_cast<std::int64_t>(one.second);
+    const auto shares = [&](const Pair& pair) {
+      return pair.first == first || pair.second == first || pair.first == second || pair.second == second;
+    };
+    if (pairs.size() < most && std::none_of(pairs.begin(), pairs.end(), shares))
+      pairs.push_back(pair_orbit(particles, first, second, gravitational_constant));
+  }
+  return pairs;
+}
+
+std::optional<Pair> most_bound_pair(const Particles& particles, double gravitational_constant) {
+  const auto pairs = hardest_pairs(particles, gravitational_constant, 0, 1);
+  return pairs.empty() ? std::nullopt : std::optional(pairs[0]);
 }
 
 namespace {

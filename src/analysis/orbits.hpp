@@ -12,7 +12,7 @@
 // Kepler orbits of pairs: of two particles, of the most bound pair, and of a hierarchy of pairs of pairs. The analysis
 // `orbits` writes the elements of the hierarchy through time. Equal pairs are ordered by id, so that results do not
 // depend on the order of the file.
-// Formulas are in physics/orbit.hpp. The search for the most bound pair goes along x and stops where no closer pair
+// Formulas are in physics/kepler.hpp. The search for the most bound pairs goes along x and stops where no closer pair
 // can be more tightly bound. The hierarchy is limited to 50,000 bodies, because it compares all pairs once.
 namespace pergola {
 
@@ -27,6 +27,10 @@ struct Pair {
 /// Throws Error(input) if both are the same particle, are at one position, or have no mass.
 PERGOLA_API Pair pair_orbit(const Particles& particles, std::int64_t first, std::int64_t second,
                             double gravitational_constant = 1);
+
+/// The pairs with the largest binding energies above `least`, at most `most`, the hardest first; no particle is in two.
+PERGOLA_API std::vector<Pair> hardest_pairs(const Particles& particles, double gravitational_constant, double least,
+                                            std::size_t most);
 
 /// The pair with the largest binding energy; none if no pair is bound.
 PERGOLA_API std::optional<Pair> most_bound_pair(const Particles& particles, double gravitational_constant = 1);

@@ -15,6 +15,7 @@
 #include "run/rank_report.hpp"
 #include "sim/gravity_start.hpp"
 #include "sim/gravity_system.hpp"
+#include "sim/hard_pairs.hpp"
 #include "sim/open_particles.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -462,6 +463,7 @@ void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
   const std::string choice = choice_of(config_, count_.n);
   for (const Remark& remark : remarks) {
     if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // of the smaller mesh
+    if (is_pair_remark(remark)) continue;  // of the sample; add_pairs() has those of all particles
     if (remark.level == LogLevel::warning)
       plan_.warnings.push_back(remark.text);
     else if (!choice.empty() && remark.text.starts_with(config_.gravity.solver + ": "))
@@ -578,6 +580,15 @@ void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device,
   plan.interactions_per_second = rate;
 }
 
+/// What the run will say of the hard pairs at its start.
+void add_pairs(RunPlan& plan, const RunConfig& config, const Device& device) {
+  const StartingPoint begin = open_particles(config, device.threads());
+  Particles particles;
+  begin.particles->read(0, begin.particles->count(), particles);
+  for (const Remark& remark : hard_pair_remarks(config, begin.time, find_hard_pairs(config, particles)))
+    (remark.level == LogLevel::warning ? plan.warnings : plan.chosen).push_back(remark.text);
+}
+
 }  // namespace
 
 RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
@@ -601,6 +612,7 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
     if (std::string choice = choice_of(config, count.n); !choice.empty()) plan.chosen.push_back(choice);
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
   }
+  if (watches_pairs(config, count.n)) add_pairs(plan, config, device);
   plan.universe = universe_resolution(config, count.n, count.start_time);
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;

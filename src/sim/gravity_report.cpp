@@ -82,6 +82,16 @@ void GravitySystem::begin_report(StateInput* state) {
     starting_power_ = get_starting_power(*state);
   }
   note_start(state);
+  note_pairs(state);
+}
+
+/// A state of an earlier version has none.
+void GravitySystem::note_pairs(StateInput* state) {
+  pairs_.clear();
+  if (!watches_pairs(config(), size())) return;
+  if (!state) return on_root([&] { pairs_ = find_hard_pairs(config(), particles()); });
+  if (!state->has("hard_pairs")) return;
+  pairs_ = state->get<HardPair>("hard_pairs", static_cast<std::int64_t>(state->bytes("hard_pairs") / sizeof(HardPair)));
 }
 
 /// The places of the start, if [expect] asks how far particles are from them; from the state for a resumed run.
@@ -125,6 +135,7 @@ void GravitySystem::save_start(StateSource& to) const {
 }
 
 void GravitySystem::save_report(StateSource& to) const {
+  if (!pairs_.empty()) to.put("hard_pairs", pairs_);
   if (config().cosmology) {
     to.put_value("energy_equation", energy_equation_);
     to.put_value("energy_error", energy_error_);
@@ -348,7 +359,8 @@ std::map<std::string, double> GravitySystem::measure_particles() {
   return found;
 }
 
-/// The report card. Its order: expectations, momentum, growth of the largest waves, power spectrum, halos.
+/// The report card. Its order: expectations, hard pairs, momentum, growth of the largest waves, power
+/// spectrum, halos.
 std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end,
                                          const std::function<void(const std::string& part)>& begins) {
   std::vector<Check> card;
@@ -366,6 +378,7 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     card = report_card(config().expectations(), ends);
     for (Check& check : card)
       if (check.name == "energy_error") allow(check, energy_equation_doubt());
+    if (!pairs_.empty()) card.push_back(pair_energy_check(config(), pairs_, particles(), end.total() - start.total()));
     if (config().cosmology && box().periodic() && !expects("momentum")) {
       const Vec3<double> side = box().side;
       const double density = physics::mean_density(*config().background(), config().gravitational_constant());

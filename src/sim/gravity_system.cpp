@@ -380,6 +380,7 @@ void GravitySystem::set_particles(const Particles& particles) {
   p.counts_before = before;
   contents_.reset();
   note_start(nullptr);
+  note_pairs(nullptr);
 }
 
 BorrowedParticles GravitySystem::lend() {

@@ -11,6 +11,7 @@
 #include "analysis/layzer_irvine.hpp"
 #include "analysis/structure.hpp"
 #include "io/snapshot_writer.hpp"
+#include "sim/hard_pairs.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {
@@ -143,6 +144,8 @@ class PERGOLA_API GravitySystem : public System {
   /// What is compared with at the end, and what an expanding universe is watched with: at the start, or from save().
   void begin_report(StateInput* state);
   void save_report(StateSource& to) const;
+  /// Hard pairs at the start, from the state for a resumed run.
+  void note_pairs(StateInput* state);
   /// Where the particles are now, or were according to `state`: for return_distance. Where each rank keeps its own
   /// particles it does so with these, in a call of all ranks; else rank 0.
   void note_start(StateInput* state);
@@ -196,6 +199,7 @@ class PERGOLA_API GravitySystem : public System {
   std::unique_ptr<Parts> parts_;
   std::optional<SnapshotContents> contents_;  // the same until set_particles()
   StartingPlaces start_;                      // for return_distance only
+  std::vector<HardPair> pairs_;               // at the start; on rank 0, where watches_pairs()
   LayzerIrvine energy_equation_;
   double energy_error_ = 0;
   WaveWatch waves_;

@@ -228,6 +228,7 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
   if (std::string text = default_softening_remark(config); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
   add_file_remarks(config, box(), sentences);
+  for (Remark& remark : hard_pair_remarks(config, start_time(), pairs_)) sentences.push_back(std::move(remark));
   return sentences;
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "analysis/escapers.hpp"
 #include "base/error.hpp"
@@ -67,7 +69,7 @@ TEST(Orbit, RefusesWhatIsNoPair) {
 }
 
 // Reference: the same energies over all pairs, without the search's shortcut.
-TEST(MostBoundPair, IsTheBestOfAllPairs) {
+Particles random_cube() {
   Particles p;
   p.resize(300);
   for (std::size_t i = 0; i < p.id.size(); ++i) {
@@ -75,6 +77,11 @@ TEST(MostBoundPair, IsTheBestOfAllPairs) {
     p.mass[i] = 0.01 + random.uniform();
     for (auto* values : {&p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz}) (*values)[i] = random.uniform() - 0.5;
   }
+  return p;
+}
+
+TEST(MostBoundPair, IsTheBestOfAllPairs) {
+  const Particles p = random_cube();
   Pair best;
   for (std::int64_t i = 0; i < p.size(); ++i)
     for (std::int64_t j = 0; j < i; ++j)
@@ -83,6 +90,27 @@ TEST(MostBoundPair, IsTheBestOfAllPairs) {
   ASSERT_TRUE(found);
   EXPECT_EQ(std::minmax(found->first, found->second), std::minmax(best.first, best.second));
   EXPECT_NEAR(found->binding_energy, best.binding_energy, 1e-15);
+}
+
+// Reference: all pairs in the order of their energies; each takes its two particles out.
+TEST(HardestPairs, AreTheBestOfAllThatShareNoParticle) {
+  const Particles p = random_cube();
+  std::vector<Pair> all;
+  for (std::int64_t i = 0; i < p.size(); ++i)
+    for (std::int64_t j = 0; j < i; ++j) all.push_back(pair_orbit(p, i, j, 0.05));
+  std::sort(all.begin(), all.end(), [](const Pair& a, const Pair& b) { return a.binding_energy > b.binding_energy; });
+  std::vector<bool> taken(p.id.size());
+  const auto found = hardest_pairs(p, 0.05, all[400].binding_energy, 5);
+  ASSERT_EQ(found.size(), 5u);
+  auto next = found.begin();
+  for (const Pair& pair : all) {
+    const auto i = static_cast<std::size_t>(pair.first), j = static_cast<std::size_t>(pair.second);
+    if (taken[i] || taken[j] || next == found.end()) continue;
+    taken[i] = taken[j] = true;
+    EXPECT_EQ(std::minmax(next->first, next->second), std::minmax(pair.first, pair.second));
+    ++next;
+  }
+  EXPECT_TRUE(hardest_pairs(p, 0.05, all[0].binding_energy, 5).empty());
 }
 
 /// Adds a body.
