@@ -105,10 +105,15 @@ double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, An
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
 
-/// Order of the 8 sums: kinetic, external, momentum (3), angular momentum (3).
-Energies with_conserved(double pairs, const Terms<8>& sums) {
+using ConservedSums = Terms<ConservedTerms::count>;
+
+/// Order of the sums: kinetic, external, momentum (3), angular momentum (3), mass.
+Energies with_conserved(double pairs, const ConservedSums& sums) {
   const auto& value = sums.value;
-  return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
+  const Vec3<double> momentum{value[2], value[3], value[4]};
+  const double of_center = value[8] > 0 ? dot(momentum, momentum) / (2 * value[8]) : 0;
+  const double internal = pairs == 0 ? 0 : std::max(std::abs(value[0] - of_center + pairs), std::abs(pairs) / 2);
+  return {value[0], pairs + value[1], momentum, {value[5], value[6], value[7]}, internal};
 }
 
 /// The chunks that this rank sums: those that begin in its range of the input.
@@ -117,8 +122,8 @@ class RankChunks {
   RankChunks(Communicator& ranks, const Shares& shares, const ShownParticles& own)
       : ranks_(ranks), chunks_(shares, sum_chunk), shown_(ranks, chunks_, own) {}
 
-  Terms<8> conserved(const SolverOptions& gravity) const {
-    std::vector<Terms<8>> parts;
+  ConservedSums conserved(const SolverOptions& gravity) const {
+    std::vector<ConservedSums> parts;
     each_conserved(shown_, gravity, [&](std::int64_t n, const ConservedTerms& terms) { append(n, terms, parts); });
     return total_of(parts);
   }
@@ -238,7 +243,7 @@ Energies measure_energies(const ShownParticles& shown, const SolverOptions& grav
   SolverOptions own = gravity;
   own.external.clear();
   const double pairs = pair_energy(shown, own, solver);
-  Terms<8> sums;
+  ConservedSums sums;
   each_conserved(shown, gravity, [&](std::int64_t n, const ConservedTerms& terms) {
     add_parts(chunk_terms(shown.device(), n, terms), sums);
   });

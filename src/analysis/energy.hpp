@@ -26,6 +26,9 @@ struct Energies {
   double potential = 0;  // of the particles in each other's field and in external potentials
   Vec3<double> momentum{};
   Vec3<double> angular_momentum{};  // about the origin
+  /// The size of what the particles have among themselves, without external potentials and the motion of their centre
+  /// of mass: |T + W|, at least |W|/2, as much as in equilibrium. 0: not known, or W = 0.
+  double internal = 0;
 
   double total() const { return kinetic + potential; }
   /// Q = −T / W; 1/2 in equilibrium without external potentials. NaN without potential energy.

@@ -19,9 +19,9 @@
 // to the host together. Adding the chunks in order is left to the caller, because ranks have to gather them first.
 namespace pergola {
 
-/// What particle i adds: kinetic energy, energy in external potentials, momentum, angular momentum.
+/// What particle i adds: kinetic energy, energy in external potentials, momentum, angular momentum, mass.
 struct ConservedTerms {
-  static constexpr int count = 8;
+  static constexpr int count = 9;
   const double *x = nullptr, *y = nullptr, *z = nullptr, *vx = nullptr, *vy = nullptr, *vz = nullptr, *mass = nullptr;
   const physics::ExternalLaw<double>* laws = nullptr;
   std::int64_t law_count = 0;
@@ -31,7 +31,7 @@ struct ConservedTerms {
     double external = 0;
     for (std::int64_t k = 0; k < law_count; ++k) external += physics::external_field(laws[k], place).potential;
     const auto p = physics::momentum(mass[i], v), l = physics::angular_momentum(mass[i], place, v);
-    return {{physics::kinetic_energy(mass[i], v), mass[i] * external, p.x, p.y, p.z, l.x, l.y, l.z}};
+    return {{physics::kinetic_energy(mass[i], v), mass[i] * external, p.x, p.y, p.z, l.x, l.y, l.z, mass[i]}};
   }
 };
 
@@ -78,7 +78,8 @@ void each_piece(const ShownParticles& shown, bool with_velocities, const Body& b
 }
 
 // Sums on a CUDA device (analysis/energy_sums_cuda.cu). Present if cuda_built is true.
-std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms);
+std::vector<Terms<ConservedTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n,
+                                                           const ConservedTerms& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
 std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms);

@@ -3,7 +3,8 @@
 
 namespace pergola {
 
-std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms) {
+std::vector<Terms<ConservedTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n,
+                                                           const ConservedTerms& terms) {
   return cuda::chunk_sums("sum of conserved quantities", device, n, terms);
 }
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms) {

@@ -43,7 +43,8 @@ std::string describe(const RunPosition& p) {
              {{"kinetic", p.start.kinetic},
               {"potential", p.start.potential},
               {"momentum", to_json(p.start.momentum)},
-              {"angular_momentum", to_json(p.start.angular_momentum)}}},
+              {"angular_momentum", to_json(p.start.angular_momentum)},
+              {"internal", p.start.internal}}},
             {"wall_seconds", p.wall_seconds},
             {"profile", profile}};
   for (const auto& [name, number] : p.outputs) text[name] = number;
@@ -64,7 +65,7 @@ RunPosition read_description(const std::string& description) {
     p.config = parse_config(text.at("configuration"), "checkpoint");
     const auto& start = text.at("start");
     p.start = {start.at("kinetic"), start.at("potential"), vector_from(start.at("momentum")),
-               vector_from(start.at("angular_momentum"))};
+               vector_from(start.at("angular_momentum")), start.value("internal", 0.0)};
     p.time = text.value("time", 0.0);
     p.computed_on = text.value("computed_on", "");
     p.initial_state = text.value("initial_state", "");

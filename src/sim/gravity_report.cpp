@@ -38,6 +38,14 @@ std::vector<Check> joined(std::vector<Check> list, const std::vector<Check>& mor
   return list;
 }
 
+/// The energy error over what the particles have among themselves: in an external field the total may be nearly all
+/// that of the orbit in it.
+Check internal_check(const Energies& start, const Energies& end, double tolerance) {
+  Check check{"internal_energy_error", (end.total() - start.total()) / start.internal, 0, tolerance, false};
+  check.passed = std::abs(check.measured) <= tolerance;
+  return check;
+}
+
 /// The momentum that a universe has gained over that of particles which all go one way with their rms speed.
 Check momentum_check(const Energies& start, const Energies& end, double scale_factor, double mass) {
   const Vec3<double> gained = end.momentum - start.momentum;
@@ -359,7 +367,7 @@ std::map<std::string, double> GravitySystem::measure_particles() {
   return found;
 }
 
-/// The report card. Its order: expectations, hard pairs, momentum, growth of the largest waves, power
+/// The report card. Its order: expectations, internal energy, hard pairs, momentum, growth of the largest waves, power
 /// spectrum, halos.
 std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end,
                                          const std::function<void(const std::string& part)>& begins) {
@@ -375,9 +383,13 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
       return found == measured.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
     };
     if (config().cosmology) ends.energy_error = energy_error_;
-    card = report_card(config().expectations(), ends);
+    const std::vector<Expectation> expected = config().expectations();
+    card = report_card(expected, ends);
     for (Check& check : card)
       if (check.name == "energy_error") allow(check, energy_equation_doubt());
+    if (!config().cosmology && !config().gravity.external.empty() && start.internal > 0)
+      for (const Expectation& one : expected)
+        if (one.name == "energy_error") card.push_back(internal_check(start, end, one.tolerance));
     if (!pairs_.empty()) card.push_back(pair_energy_check(config(), pairs_, particles(), end.total() - start.total()));
     if (config().cosmology && box().periodic() && !expects("momentum")) {
       const Vec3<double> side = box().side;

@@ -53,6 +53,22 @@ TEST_P(EnergyOf, TwoBodiesInExternalPotentialsCountsThoseInFull) {
   EXPECT_DOUBLE_EQ(measure_energies(p, device(), gravity).potential, -10.0 * 2 * 3 / 5 + point + halo);
 }
 
+// Reference: µ v²/2 − G m₁ m₂/r of the two, by hand, whatever moves them together and pulls from outside.
+TEST_P(EnergyOf, WhatIsInternalKnowsNeitherTheFieldNorTheOrbitInIt) {
+  Particles p;
+  p.resize(2);
+  p.mass = {2, 3};
+  p.x = {100, 103}, p.y = {0, 4};
+  p.vx = {50, 50}, p.vy = {20, 21};
+  SolverOptions gravity;
+  gravity.gravitational_constant = 10;
+  gravity.external.resize(1);
+  gravity.external[0].mass = 1e6;
+  EXPECT_NEAR(measure_energies(p, device(), gravity).internal, -(1.2 * 1 / 2 - 10.0 * 2 * 3 / 5), 1e-10);
+  p.vy[1] = 24.5;  // T + W nearly vanishes: then half of |W| counts
+  EXPECT_NEAR(measure_energies(p, device(), gravity).internal, 10.0 * 2 * 3 / 5 / 2, 1e-10);
+}
+
 // Reference: the same sums in another order of threads: the chunks are fixed.
 TEST_P(EnergyOf, ManyBodiesHasTheSameBitsForAnyThreadCount) {
   ModelOptions options;

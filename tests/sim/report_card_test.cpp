@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
+#include "models/model.hpp"
 #include "outputs/schedule.hpp"
 #include "particles/particle_source.hpp"
+#include "sim/gravity_system.hpp"
 
 namespace pergola {
 namespace {
@@ -34,6 +37,41 @@ TEST(ReportCard, WhatIsNotANumberFails) {
   RunEnds ends;  // no potential energy: the virial ratio is 0/0
   const auto checks = report_card({{"virial_ratio", 0.5, 100}}, ends);
   EXPECT_FALSE(checks[0].passed);
+}
+
+// A cluster of mass 1 on a circle about a mass of 10⁶, with steps that are too long for it: of the total, nearly all of
+// which is the orbit's, the error is nothing.
+TEST(ReportCard, InAnExternalFieldTheEnergyErrorIsJudgedByTheInternalEnergyToo) {
+  const RunConfig config = parse_config(
+      "[run]\ndevice = \"cpu\"\nthreads = 1\nend_time = 4\n[gravity]\nsoftening = 0.02\n"
+      "[[gravity.external]]\nkind = \"point\"\nmass = 1e6\n[time]\nintegrator = \"leapfrog\"\nstep = 0.0625\n",
+      "test");
+  ModelOptions options;
+  options.n = 64;
+  Particles cluster = make_model("plummer", options);
+  double alone = 0;  // of the cluster at rest, by hand
+  for (std::size_t i = 0; i < cluster.id.size(); ++i) {
+    alone += cluster.mass[i] / 2 *
+             (cluster.vx[i] * cluster.vx[i] + cluster.vy[i] * cluster.vy[i] + cluster.vz[i] * cluster.vz[i]);
+    for (std::size_t j = 0; j < i; ++j) {
+      const double dx = cluster.x[i] - cluster.x[j], dy = cluster.y[i] - cluster.y[j], dz = cluster.z[i] - cluster.z[j];
+      alone -= cluster.mass[i] * cluster.mass[j] / std::sqrt(dx * dx + dy * dy + dz * dz + 0.02 * 0.02);
+    }
+  }
+  for (double& x : cluster.x) x += 1000;
+  for (double& v : cluster.vy) v += std::sqrt(1e6 / 1000);
+  GravitySystem system(config, cluster);
+  const Energies start = system.energies();
+  system.finish();
+  const Energies end = system.energies();
+  const auto card = system.checks(start, end, [](const std::string&) {});
+  const auto line = [&](const std::string& name) {
+    return *std::find_if(card.begin(), card.end(), [&](const Check& check) { return check.name == name; });
+  };
+  ASSERT_EQ(card.size(), 2u);
+  EXPECT_TRUE(line("energy_error").passed) << line("energy_error").measured;
+  EXPECT_FALSE(line("internal_energy_error").passed) << line("internal_energy_error").measured;
+  EXPECT_NEAR(line("internal_energy_error").measured, (end.total() - start.total()) / std::abs(alone), 1e-6);
 }
 
 // Two that have changed places are 4 from where they were, a third has not moved.
