@@ -195,10 +195,11 @@ class PERGOLA_API AnySolver {
  public:
   virtual ~AnySolver() = default;
   virtual const SolverInfo& info() const = 0;
-  /// Saves what update() needs, for a checkpoint. restore() returns whether it found that; if not, call prepare()
-  /// first.
-  virtual void save(StateBlocks&) {}
-  virtual bool restore(const StateBlocks&, std::int64_t /*count*/) { return true; }
+  /// Saves what update() needs, for a checkpoint: numbers, and fields by source. restore() takes it up for `count`
+  /// sources, of which each rank has its share, and returns whether it was there; if not, call prepare() first. With
+  /// ranks all make these calls, and the next two.
+  virtual void save(StateSource&) {}
+  virtual bool restore(StateInput&, std::int64_t /*count*/) { return true; }
   /// put_aside() suspends: it keeps that state while the solver works on other sources. take_up() resumes it; then call
   /// update() or prepare().
   virtual void put_aside() {}

@@ -24,12 +24,11 @@ class TreeCpu final : public TreeSolver<precision, tree::OctreeCpu, TreeTargets>
  private:
   using Base::options_, Base::clock_, Base::opening_, Base::tree_, Base::targets_, Base::sources_;
 
-  bool refresh(const tree::Points<State>& points) override { return tree_.refresh(points, this->softening()); }
+  bool refresh(const tree::Points<State>& points) override {
+    return tree_.refresh(points, this->softening(), opening_.order);
+  }
   void build(const tree::Points<State>& points) override {
     tree_.build(points, this->softening(), opening_.order, opening_.tolerance > 0);
-  }
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
-    return tree_.restore(blocks, count, opening_.order, false);
   }
 };
 

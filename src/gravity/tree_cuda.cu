@@ -27,9 +27,6 @@ class TreeCuda final : public TreeSolver<precision, tree::OctreeCuda, TreeTarget
     return tree_.refresh(points, this->softening(), opening_.order);
   }
   void build(const tree::Points<State>& points) override { tree_.build(points, this->softening(), opening_.order); }
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
-    return tree_.restore(blocks, count, false);
-  }
 };
 
 template <Precision precision>

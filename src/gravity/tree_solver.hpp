@@ -1,10 +1,14 @@
 #pragma once
 // Solvers with a tree: what the tree alone and TreePM share on both devices.
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/tree.hpp"
+#include "tree/kept_tree.hpp"
 #include "tree/octree_cpu.hpp"
 
 namespace pergola {
@@ -22,25 +26,26 @@ class SolverWithTree : public Solver<typename TreeNumbers<precision>::State> {
 
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   void set_softening(const Softening& softening) override { softening_ = softening; }
-  void save(StateBlocks& blocks) override { tree_.save(blocks); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override {
-    targets_.forget();
-    return restore_tree(blocks, count);
+  void save(StateSource& to) override { tree::save_tree(to, kind(), tree_.keep()); }
+  bool restore(StateInput& from, std::int64_t count) override {
+    auto kept = tree::restore_tree(from, kind(), device_, {count, 1}, 0);
+    const bool found = kept != nullptr;
+    if (found) take_up_tree(std::move(kept));
+    return found;
   }
-  void put_aside() override {
-    targets_.forget();
-    tree_.put_aside();
-  }
-  void take_up() override {
-    targets_.forget();
-    tree_.take_up();
-  }
+  void put_aside() override { aside_ = tree_.keep(); }
+  void take_up() override { take_up_tree(std::exchange(aside_, nullptr)); }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
 
  protected:
-  virtual bool restore_tree(const StateBlocks& blocks, std::int64_t count) = 0;
+  virtual bool in_box() const = 0;
+  std::string kind() const { return tree::tree_kind(device_, in_box()); }
+  virtual void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) {
+    targets_.forget();
+    tree_.take_up(std::move(kept));
+  }
   static tree::Points<State> points(const Sources<State>& of, const Box& box) {
     return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
   }
@@ -53,6 +58,7 @@ class SolverWithTree : public Solver<typename TreeNumbers<precision>::State> {
   TreeOf<Pair> tree_;
   TargetsOf<State, Pair> targets_;
   Sources<State> sources_;
+  std::shared_ptr<const tree::KeptTree> aside_;
 };
 
 /// The tree alone, in open space.
@@ -70,6 +76,7 @@ class TreeSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   void update(const Sources<State>& sources) override { take(sources, true); }
 
  protected:
+  bool in_box() const override { return false; }
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, opening_); }
   /// Of points that have moved: false where the tree has to be built anew.
   virtual bool refresh(const tree::Points<State>& points) = 0;

@@ -25,7 +25,6 @@ class TreeSpread final : public DistributedTreeSolver<precision> {
 
   void take(const Sources<State>& sources, bool moved) override;
   bool in_box() const override { return false; }
-  int order_for(std::int64_t) override { return opening_.order; }
 
   tree::Opening opening_;
 };
@@ -37,7 +36,7 @@ void TreeSpread<precision>::take(const Sources<State>& sources, bool moved) {
   clock_->begin("tree");
   const tree::Points<State> now = Base::points(sources, {});
   const tree::TreeSoftening softening = tree_softening(this->softening_, opening_);
-  if (!moved || !tree_.refresh(now, softening)) {
+  if (!moved || !tree_.refresh(now, softening, opening_.order)) {
     tree_.build(now, softening, opening_.order);
     if (opening_.tolerance > 0) tree_.estimate_accelerations();
   }

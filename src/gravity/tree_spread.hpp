@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
-#include "gravity/gathered_state.hpp"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_failure.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets.hpp"
-#include "tree/saved_tree.hpp"
+#include "tree/kept_tree.hpp"
 #include "tree/spread_octree.hpp"
 #include "tree/walk.hpp"
 
@@ -21,9 +20,7 @@ namespace pergola {
 
 /// What solvers share whose tree is over particles distributed over ranks, on the CPU.
 template <Precision precision>
-class DistributedTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
-                              public SourceMoves,
-                              public DistributedSolverState {
+class DistributedTreeSolver : public Solver<typename TreeNumbers<precision>::State>, public SourceMoves {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -40,17 +37,19 @@ class DistributedTreeSolver : public Solver<typename TreeNumbers<precision>::Sta
   void set_softening(const Softening& softening) override { softening_ = softening; }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
-  void save(StateSource& to) override { tree_.save(to, tree::tree_kind("cpu", in_box())); }
+  void save(StateSource& to) override { tree::save_tree(to, tree::tree_kind(device_, in_box()), tree_.keep()); }
   bool restore(StateInput& from, std::int64_t count) override {
-    return tree_.restore(from, tree::tree_kind("cpu", in_box()), count, order_for(count), in_box());
+    std::shared_ptr<const tree::KeptTree> kept;
+    on_all(*ranks_, [&] {
+      kept = tree::restore_tree(from, tree::tree_kind(device_, in_box()), device_, {count, ranks_->size()},
+                                ranks_->rank());
+    });
+    const bool found = kept != nullptr;
+    if (found) tree_.take_up(std::move(kept));
+    return found;
   }
-  void save(StateBlocks& blocks) override { gather_state(*ranks_, *this, blocks); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override {
-    BlocksInput from(blocks);
-    return restore(from, count);
-  }
-  void put_aside() override { tree_.put_aside(); }
-  void take_up() override { tree_.take_up(); }
+  void put_aside() override { aside_ = tree_.keep(); }
+  void take_up() override { tree_.take_up(std::exchange(aside_, nullptr)); }
   void give_back_memory() override { tree_.give_back_memory(); }
   Routing* way() override { return tree_.total() > 0 ? &tree_.routing() : nullptr; }
   void have_come(View<const std::uint32_t> places) override { tree_.keep_here({places.begin(), places.end()}); }
@@ -79,8 +78,6 @@ class DistributedTreeSolver : public Solver<typename TreeNumbers<precision>::Sta
   /// The sources at a time; moved: those of the last time.
   virtual void take(const Sources<State>& sources, bool moved) = 0;
   virtual bool in_box() const = 0;
-  /// That of the expansions for so many particles.
-  virtual int order_for(std::int64_t total) = 0;
   /// The walk for the targets of all ranks, with what it needs of other ranks fetched before. begin(view, active,
   /// grain, sink) gives its tasks, walk(view, active, task, sink) does one.
   template <class Space, class Begin, class Walk>
@@ -96,6 +93,7 @@ class DistributedTreeSolver : public Solver<typename TreeNumbers<precision>::Sta
   tree::DistributedOctree<Pair> tree_;
   TreeTargets<State, Pair> targets_;
   Sources<State> sources_;
+  std::shared_ptr<const tree::KeptTree> aside_;
 
  private:
   std::vector<std::uint8_t> marks_of(const Targets& targets, bool& all) const;

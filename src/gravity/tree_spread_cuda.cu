@@ -10,8 +10,6 @@
 #include "comm/agreement.hpp"
 #include "device/launch.cuh"
 #include "device/stage_clock.hpp"
-#include "domain/arrived_places.hpp"
-#include "gravity/gathered_state.hpp"
 #include "gravity/solver.hpp"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
@@ -28,9 +26,7 @@ namespace {
 /// The tree alone, in open space, over particles distributed over ranks, on GPUs: the forces of one rank, bit for
 /// bit. Particles go to the rank of their cell, the walk there serves them, and its answers go back.
 template <Precision precision>
-class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>,
-                             public DeviceSourceMoves,
-                             public DistributedSolverState {
+class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>, public DeviceSourceMoves {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -42,7 +38,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
         device_(device),
         ranks_(std::move(ranks)),
         messages_(std::make_shared<DeviceMessages>(device, ranks_)),
-        domains_(make_domains()),
+        domains_(messages_, ranks_),
         tree_(device, ranks_),
         targets_(device),
         asking_(messages_) {}
@@ -56,62 +52,52 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   /// With as many on the other ranks.
   std::int64_t device_bytes(std::int64_t n) const override;
 
-  void save(StateSource& to) override { tree_.save(to, places()); }
+  void save(StateSource& to) override { tree::save_tree(to, tree::tree_kind(device_, false), keep()); }
   bool restore(StateInput& from, std::int64_t count) override;
-  void save(StateBlocks& blocks) override { gather_state(*ranks_, *this, blocks); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override {
-    BlocksInput from(blocks);
-    return restore(from, count);
-  }
-  void put_aside() override {
-    walked_ = false;
-    tree_.put_aside();
-    aside_ = std::exchange(domains_, make_domains());
-  }
-  void take_up() override {
-    walked_ = false;
-    tree_.take_up();
-    domains_ = std::move(aside_);
-  }
-  DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
+  void put_aside() override { aside_ = keep(); }
+  void take_up() override { take_up_tree(std::exchange(aside_, nullptr)); }
+  DeviceRouting* way() override { return total_ > 0 && !again_ ? &domains_.way() : nullptr; }
   void have_come(View<const std::uint32_t> places) override {
     tree_.renumber(places.data());
-    domains_->keep_here();
+    domains_.keep_here();
   }
   void have_left(const DeviceRouting& home, View<const std::uint32_t> places) override {
-    domains_->keep_elsewhere(home, places.data());
+    domains_.keep_elsewhere(home, places.data());
   }
   /// What DistributedOctreeCuda::asking() takes is what TreeTargetsCuda would.
   std::int64_t bytes_for_some(std::int64_t n) const override {
-    return domains_->workers_bytes(n) + asking_.bytes(n) + targets_.bytes_for_part(n);
+    return domains_.workers_bytes(n) + asking_.bytes(n) + targets_.bytes_for_part(n);
   }
   bool takes_places() const override { return true; }
   void know_places(bool known, const std::uint32_t* places) override { knows_places_ = known, places_ = places; }
   std::byte* lend(std::int64_t bytes) override { return tree_.arena(bytes); }
   void give_back_memory() override {
     tree_.give_back_memory();
-    domains_->give_back_memory();
+    domains_.give_back_memory();
   }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
 
  private:
-  std::unique_ptr<tree::TreeDomains<State>> make_domains() const {
-    return std::make_unique<tree::TreeDomains<State>>(messages_, ranks_);
+  std::shared_ptr<const tree::KeptTree> keep();
+  void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) {
+    again_ = std::move(kept);
+    walked_ = false;
   }
   tree::TreeSoftening softening() const { return tree_softening(softening_, opening_); }
   /// Of own particles among all.
-  std::vector<std::uint32_t> places() { return domains_->bring_places(places_before(*ranks_, domains_->kept())); }
+  std::vector<std::uint32_t> places() { return domains_.bring_places(places_before(*ranks_, domains_.kept())); }
   /// The tree's, which nobody uses between a walk and the next build.
   LentMemory arena() {
     return [this](std::int64_t bytes) { return tree_.arena(bytes); };
   }
   auto masses_of(const tree::Points<State>& kept) {
-    return [this, mass = kept.mass](State* own) { domains_->bring_masses(mass, own); };
+    return [this, mass = kept.mass](State* own) { domains_.bring_masses(mass, own); };
   }
   void take(const Sources<State>& sources, bool moved);
   bool refresh(const tree::Points<State>& kept);
+  bool make_again(const tree::Points<State>& kept, const tree::KeptTree& again);
   bool weighing_pays();
   std::int64_t serve(const tree::ServedCells& cells, unsigned want, const std::array<State*, 4>& answers);
 
@@ -123,7 +109,8 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   StageClock silent_;
   StageClock* clock_ = &silent_;
   std::shared_ptr<DeviceMessages> messages_;  // of all ways; the tree has its own
-  std::unique_ptr<tree::TreeDomains<State>> domains_, aside_;
+  tree::TreeDomains<State> domains_;
+  std::shared_ptr<const tree::KeptTree> aside_, again_;  // again_: not null: the tree is yet to be made of it
   tree::DistributedOctreeCuda<Pair> tree_;
   TreeTargetsCuda<State, Pair> targets_;
   Sources<State> sources_;
@@ -144,36 +131,59 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
   sources_ = sources;
   // A rank without particles may have no arrays.
   std::int64_t sums[4] = {sources.count, sources.species && !softening_.uniform() ? 1 : 0, sources.id ? 1 : 0,
-                          sources.count != domains_->kept() ? 1 : 0};
+                          sources.count != (again_ ? again_->count() : domains_.kept()) ? 1 : 0};
   ranks_->all_reduce(sums, 4, Reduction::sum);
   total_ = sums[0], with_species_ = sums[1] > 0, with_id_ = sums[2] > 0 || knows_places_;
-  moved = moved && sums[3] == 0 && total_ == tree_.total();
+  moved = moved && sums[3] == 0 && (again_ || total_ == tree_.total());
   check_tree_sources(total_, false);
   if (total_ == 0) return;
   clock_->begin("tree");
   const tree::Points<State> kept{sources.count, sources.x,       sources.y,  sources.z,
                                  sources.mass,  sources.species, sources.id, {}};
   if (!moved || !refresh(kept)) {
+    again_ = nullptr;
     if (std::exchange(walked_, false) && weighing_pays()) {
-      tree_.find_weights(times_, domains_->own_weights());
-      domains_->give_back_weights();
+      tree_.find_weights(times_, domains_.own_weights());
+      domains_.give_back_weights();
     }
     times_ = 1;
     clock_->begin("to trees");
-    tree::TopTree top = domains_->cut(kept, softening(), total_, arena());
-    std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_->own()) : nullptr;
-    const auto here = domains_->bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
+    tree::TopTree top = domains_.cut(kept, softening(), total_, arena());
+    std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.own()) : nullptr;
+    const auto here = domains_.bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
     clock_->begin("tree");
-    tree_.template build<State>(here, masses_of(kept), softening(), opening_.order, domains_->frame(), std::move(top));
+    tree_.template build<State>(here, masses_of(kept), softening(), opening_.order, domains_.frame(), std::move(top));
   }
   clock_->end();
 }
 
 template <Precision precision>
 bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
+  if (const auto again = std::exchange(again_, nullptr)) return make_again(kept, *again);
   ++times_;
-  const auto here = domains_->bring(kept, with_species_, {});
+  const auto here = domains_.bring(kept, with_species_, {});
   return tree_.template refresh<State>(here, masses_of(kept), softening(), opening_.order);
+}
+
+/// A kept tree.
+template <Precision precision>
+bool TreeSpreadCuda<precision>::make_again(const tree::Points<State>& kept, const tree::KeptTree& again) {
+  times_ = 1;
+  tree::TopTree top = domains_.cut(tree::with_keys(kept, again), softening(), total_, arena(), &again);
+  const tree::ArrivedTree arrived(again, domains_.way(), nullptr);
+  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.own()) : nullptr;
+  const auto here = domains_.bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
+  return tree_.template make_again<State>(tree::with_keys(here, arrived), arrived.acceleration.data(), again,
+                                          masses_of(kept), softening(), opening_.order, std::move(top));
+}
+
+/// By the particles that are kept here.
+template <Precision precision>
+std::shared_ptr<const tree::KeptTree> TreeSpreadCuda<precision>::keep() {
+  if (again_ || total_ == 0) return again_;
+  const auto kept = tree_.keep();
+  tree::bring_home(*kept, domains_.way());
+  return kept;
 }
 
 /// Weights take their time too: domains of as many particles will do until the busiest rank has a tenth more than the
@@ -223,7 +233,7 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   tree::ServedCells cells = tree_.own();
   std::int64_t count = tree_.count();
   if (!all) {
-    asking_.list(targets, domains_->workers(), arena());
+    asking_.list(targets, domains_.workers(), arena());
     count = asking_.asked();
     cells = tree_.asking(asking_.numbers(), count);
   }
@@ -231,13 +241,13 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   const std::array<State*, 4> to{forces.ax, forces.ay, forces.az, forces.potential};
   // The tree has its own copies of what lies there.
   const std::size_t of_acceleration = want & want_acceleration ? 3 : 0, of_potential = want & want_potential ? 1 : 0;
-  std::array<State*, 4> answers = domains_->template answer_room<4>(of_acceleration + of_potential, count);
+  std::array<State*, 4> answers = domains_.template answer_room<4>(of_acceleration + of_potential, count);
   if (of_potential) answers[3] = answers[of_acceleration];
   check_distributed_forces(
       *ranks_, device_, serve(cells, want, answers), tree_.count(), [&] { return places(); }, sources_, options_);
   const auto give_back = [&]<std::size_t fields>(const std::array<const State*, fields>& from,
                                                  const std::array<State*, fields>& kept) {
-    all ? domains_->give_back(from, kept) : asking_.way().template back<State, fields>(from, kept);
+    all ? domains_.give_back(from, kept) : asking_.way().template back<State, fields>(from, kept);
   };
   if (want & want_acceleration)
     give_back(std::array<const State*, 3>{answers[0], answers[1], answers[2]},
@@ -249,34 +259,18 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
 template <Precision precision>
 bool TreeSpreadCuda<precision>::restore(StateInput& from, std::int64_t count) {
   device_.make_current();
-  std::optional<tree::SavedPieces> saved;
-  tree::SavedTop top;
-  bool found = false;
+  std::shared_ptr<const tree::KeptTree> kept;
   on_all(*ranks_, [&] {
-    found = tree::SavedPieces::is_in(from, tree::tree_kind("cuda", false));
-    if (!found || count == 0) return;
-    saved.emplace(from, false, count);
-    found = saved->levels() <= tree::most_levels;
-    if (found) top = tree::cut_saved_top(*saved, ranks_->size());
+    kept = tree::restore_tree(from, tree::tree_kind(device_, false), device_, {count, ranks_->size()}, ranks_->rank());
   });
-  if (!found) return false;
-  total_ = count;
-  if (count == 0) return true;
-  std::vector<std::uint32_t> in_tree = tree::find_kept(*ranks_, device_.threads(), *saved).in_tree, owners;
-  owners.reserve(in_tree.size());
-  for (const std::uint32_t place : in_tree)
-    owners.push_back(
-        static_cast<std::uint32_t>(std::upper_bound(top.ends.begin(), top.ends.end(), place) - top.ends.begin()));
-  domains_->cut(owners, arena());
-  in_tree = arrived_values(device_, domains_->way(), in_tree);
-  tree_.restore(*saved, std::move(top), in_tree);
-  times_ = 1;
-  return true;
+  const bool found = kept != nullptr;
+  if (found) take_up_tree(std::move(kept));
+  return found;
 }
 
 template <Precision precision>
 std::int64_t TreeSpreadCuda<precision>::device_bytes(std::int64_t n) const {
-  return messages_->bytes(domains_->way().message_bytes(n)) + domains_->device_bytes(n, !softening_.uniform()) +
+  return messages_->bytes(domains_.way().message_bytes(n)) + domains_.device_bytes(n, !softening_.uniform()) +
          tree::distributed_tree_bytes<Pair>(n, opening_.order, ranks_->size()) +
          targets_.bytes_for_all(n, opening_.order, softening(), {}, 0);
 }

@@ -73,15 +73,15 @@ void DistributedTreePmCuda<precision>::evaluate(const Targets& targets, unsigned
   device_.make_current();
   std::int64_t all = !targets.index && targets.count == sources_.count ? 1 : 0;
   ranks_->all_reduce(&all, 1, Reduction::minimum);
-  Targets own{nullptr, domains_->own(), domains_->own()};
+  Targets own{nullptr, domains_.own(), domains_.own()};
   if (!all) {
     clock_->begin("walk");
-    asking_.list(targets, domains_->workers(), [this](std::int64_t bytes) { return lend(bytes); });
+    asking_.list(targets, domains_.workers(), [this](std::int64_t bytes) { return lend(bytes); });
     number_asked(asking_.numbers(), asking_.asked());
     own = {asked_index_.data(), asking_.asked(), asking_.asked()};
   }
   walked_ = true;
-  DeviceRouting& way = all ? domains_->way() : asking_.way();
+  DeviceRouting& way = all ? domains_.way() : asking_.way();
   beside_ ? answer_beside(targets, own, way, want, forces) : answer_in_turn(targets, own, way, want, forces);
   clock_->end();
 }
@@ -99,7 +99,7 @@ void DistributedTreePmCuda<precision>::answer_beside(const Targets& targets, con
     return parts.used();
   };
   std::array<double*, 4> found{}, kept{};
-  lay_out(domains_->memory(lay_out(nullptr, own.count, found)), own.count, found);
+  lay_out(domains_.memory(lay_out(nullptr, own.count, found)), own.count, found);
   std::int64_t failed = tree_.count();
   on_all(*ranks_, [&] { failed = serve(own, want, found, false, [] {}); });
   check(failed);
@@ -130,7 +130,7 @@ void DistributedTreePmCuda<precision>::answer_in_turn(const Targets& targets, co
     has_mesh_ = false;
   }
   clock_->begin("walk");
-  const std::array<State*, 4> here = domains_->arrays();
+  const std::array<State*, 4> here = domains_.arrays();
   std::int64_t failed = tree_.count();
   for (std::int64_t again = 1; again > 0;) {
     if (has_mesh_forces_ && accelerations)
@@ -156,7 +156,7 @@ void DistributedTreePmCuda<precision>::answer_in_turn(const Targets& targets, co
 
 template <Precision precision>
 void DistributedTreePmCuda<precision>::check(std::int64_t failed) {
-  const auto places = [&] { return domains_->bring_places(places_before(*ranks_, sources_.count)); };
+  const auto places = [&] { return domains_.bring_places(places_before(*ranks_, sources_.count)); };
   check_distributed_forces(*ranks_, device_, failed, tree_.count(), places, sources_, options_);
 }
 

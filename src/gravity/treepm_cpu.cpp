@@ -35,10 +35,6 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
   void take(const Sources<State>& sources, bool moved) override;
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
-    if (count_ != count) this->set_up_mesh(count);
-    return tree_.restore(blocks, count, parameters_->opening.order, true);
-  }
   template <class T>
   tree::ShortRangeBox<T> short_range(bool with_potential) const {
     return short_range_box<T>(*parameters_, with_potential);
@@ -57,8 +53,8 @@ void TreePmCpu<precision>::take(const Sources<State>& sources, bool moved) {
   clock_->begin("tree");
   const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
-  if (!moved || !this->tree_is_in_box() || !tree_.refresh(points, softening)) {
-    const tree::Opening& opening = parameters_->opening;
+  const tree::Opening& opening = parameters_->opening;
+  if (!moved || !this->tree_is_in_box() || !tree_.refresh(points, softening, opening.order)) {
     tree_.build(points, softening, opening.order, false);
     targets_.forget();
     const State* rest[3];

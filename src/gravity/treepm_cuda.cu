@@ -24,17 +24,13 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  void save(StateBlocks& blocks) override {
+  void save(StateSource& to) override {
     if (lacks_estimate_) estimate();
-    Base::save(blocks);
+    Base::save(to);
   }
   void put_aside() override {
     if (lacks_estimate_) estimate();
     Base::put_aside();
-  }
-  void take_up() override {
-    Base::take_up();
-    lacks_estimate_ = false;  // of the tree that served in between
   }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
@@ -65,11 +61,9 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     lacks_estimate_ = false;
   }
   void take(const Sources<State>& sources, bool moved) override;
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
-    device_.make_current();
-    if (count_ != count) set_up(count);
-    lacks_estimate_ = false;
-    return tree_.restore(blocks, count, true);
+  void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) override {
+    Base::take_up_tree(std::move(kept));
+    lacks_estimate_ = false;  // of the tree that served in between
   }
 
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk

@@ -41,6 +41,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   }
 
  protected:
+  bool in_box() const override { return true; }
   /// Takes the sources at a time. `moved`: the sources of the last time, a little later.
   virtual void take(const Sources<State>& sources, bool moved) = 0;
 

@@ -58,10 +58,6 @@ class DistributedTreePm final : public DistributedTreeSolver<precision> {
   }
   void take(const Sources<State>& sources, bool moved) override;
   bool in_box() const override { return true; }
-  int order_for(std::int64_t total) override {
-    set_up_mesh(total);
-    return parameters_->opening.order;
-  }
   void set_up_mesh(std::int64_t total);
   void set_up_mesh(const Sources<State>& sources) {
     std::int64_t sums[2] = {sources.count, sources.long_range[0] ? 1 : 0};  // without particles there may be no arrays
@@ -119,7 +115,7 @@ void DistributedTreePm<precision>::take(const Sources<State>& sources, bool move
   const tree::Opening& opening = parameters_->opening;
   const auto now = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = tree_softening(this->softening_, opening);
-  if (!moved || !is_in_box(tree_.frame(), *parameters_) || !tree_.refresh(now, softening)) {
+  if (!moved || !is_in_box(tree_.frame(), *parameters_) || !tree_.refresh(now, softening, opening.order)) {
     tree_.build(now, softening, opening.order);
     const State* rest[3];
     for (int a = 0; a < 3; ++a) rest[a] = has_mesh_forces_ ? long_range_[a].data() : sources.long_range[a];

@@ -17,7 +17,7 @@ void DistributedTreePmCuda<precision>::set_up(std::int64_t total) {
   }
   typename MeshBeside<State>::Borrowed borrowed;
   if (!beside_) {
-    borrowed.arrivals = [this](std::int64_t bytes) { return domains_->memory(bytes); };
+    borrowed.arrivals = [this](std::int64_t bytes) { return domains_.memory(bytes); };
     borrowed.way = [this](std::int64_t) { return reinterpret_cast<std::byte*>(mesh_memory().way); };
   }
   mesh_.set_up(options_, *parameters_, clock_, borrowed);
@@ -88,7 +88,7 @@ void DistributedTreePmCuda<precision>::find_long_range(const Sources<State>& sou
 template <Precision precision>
 auto DistributedTreePmCuda<precision>::find_groups() -> MeshPlaces<State> {
   groups_ = mesh_memory().groups;
-  tree::find_groups_cuda(device_, tree_, domains_->own(), *groups_);
+  tree::find_groups_cuda(device_, tree_, domains_.own(), *groups_);
   return groups_->template as<MeshPlaces<State>>();
 }
 
@@ -118,12 +118,14 @@ void DistributedTreePmCuda<precision>::evaluate_mesh(const Targets& targets, uns
 
 template <Precision precision>
 bool DistributedTreePmCuda<precision>::refresh(const tree::Points<State>& kept, const tree::Forest& forest) {
-  if (!is_in_box(tree_.frame(), *parameters_)) return false;
-  std::int64_t differs = kept.count != domains_->kept() ? 1 : 0;
+  const auto again = std::exchange(again_, nullptr);
+  if (!is_in_box(again ? again->frame : tree_.frame(), *parameters_)) return false;
+  std::int64_t differs = kept.count != (again ? again->count() : domains_.kept()) ? 1 : 0;
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
-  if (differs) return false;
+  if (differs || (again && again->root_level != forest.level)) return false;
+  if (again) make_again(kept, forest, *again);
   ++times_;
-  return tree_.refresh(domains_->bring(kept, with_species_, {}), softening(), parameters_->opening.order, forest);
+  return tree_.refresh(domains_.bring(kept, with_species_, {}), softening(), parameters_->opening.order, forest);
 }
 
 template <Precision precision>
@@ -134,16 +136,39 @@ void DistributedTreePmCuda<precision>::build(const tree::Points<State>& kept, co
   ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
   const double sum = ExactSum::value(limbs), mass = sum > 0 ? sum : 1;
   const tree::Frame frame = tree::frame_within({0, 0, 0}, {0, 0, 0}, mass, kept.box);
+  again_ = nullptr;
   weigh();
   clock_->begin("to trees");
-  domains_->cut(kept, frame, forest, counted_);
-  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_->count()) : nullptr;
-  const auto here = domains_->bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
+  domains_.cut(kept, frame, forest, counted_);
+  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.count()) : nullptr;
+  const auto here = domains_.bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
   clock_->begin("tree");
-  on_all(*ranks_, [&] {
-    tree_.build(here, softening(), parameters_->opening.order, forest, {ranks_.get(), domains_->own(), mass});
-  });
+  tree_.build(here, softening(), parameters_->opening.order, forest, {ranks_.get(), domains_.own(), mass});
   begin_to_count();
+}
+
+/// The cells of a kept tree. Its moments are found by the refresh that follows.
+template <Precision precision>
+void DistributedTreePmCuda<precision>::make_again(const tree::Points<State>& kept, const tree::Forest& forest,
+                                                  const tree::KeptTree& again) {
+  domains_.cut(tree::with_keys(kept, again), again.frame, forest, counted_);
+  const tree::ArrivedTree arrived = domains_.bring(again);
+  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.count()) : nullptr;
+  const auto here = domains_.bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
+  tree_.make_again(tree::with_keys(here, arrived), arrived.acceleration.data(), again, forest,
+                   {ranks_.get(), domains_.own(), again.frame.mass});
+  begin_to_count();
+}
+
+template <Precision precision>
+std::shared_ptr<const tree::KeptTree> DistributedTreePmCuda<precision>::keep() {
+  device_.make_current();
+  if (again_ || total_ <= 0) return again_;
+  if (lacks_estimate_) estimate();
+  tree_.know_spread();
+  const auto kept = tree_.kept_points(domains_.own());
+  tree::bring_home(*kept, domains_.way());
+  return kept;
 }
 
 /// Work of walks over the tree that is there now.
@@ -176,7 +201,7 @@ void DistributedTreePmCuda<precision>::estimate() {
   if (has_mesh_forces_ && !groups_) return evaluate_mesh({}, want_acceleration, {});
   clock_->begin("estimate");
   const double unit = per_acceleration(options_, tree_.frame());
-  const std::int64_t n = domains_->count();
+  const std::int64_t n = domains_.count();
   if (has_mesh_forces_) {
     const MeshInTree<State> memory = mesh_memory();
     for (int axis = 0; axis < 3 && n > 0; ++axis) {
@@ -189,38 +214,22 @@ void DistributedTreePmCuda<precision>::estimate() {
   const MeshInTree<State> memory = mesh_memory(n);
   const auto [x, y, z] = memory.values;
   for (State* const axis : {x, y, z}) device_.memory().zero(axis, static_cast<std::size_t>(n) * sizeof(State));
-  domains_->way().template there<State, 3>({sources_.long_range[0], sources_.long_range[1], sources_.long_range[2]},
-                                           {x, y, z});
+  domains_.way().template there<State, 3>({sources_.long_range[0], sources_.long_range[1], sources_.long_range[2]},
+                                          {x, y, z});
   for (int axis = 0; axis < 3 && n > 0; ++axis) tree_.find_rest(memory.values[axis], unit, memory.rest[axis]);
   finish_estimate(memory);
 }
 
-/// Each rank takes its share of a tree of all. In open space the sources are yet to say in which box they are: a tree
-/// of another one is not refreshed.
 template <Precision precision>
 bool DistributedTreePmCuda<precision>::restore(StateInput& from, std::int64_t count) {
   device_.make_current();
-  targets_.forget();
-  std::optional<tree::SavedPieces> saved;
-  bool found = false;
+  std::shared_ptr<const tree::KeptTree> kept;
   on_all(*ranks_, [&] {
-    found = tree::SavedPieces::is_in(from, tree_kind());
-    if (!found || count == 0) return;
-    saved.emplace(from, true, count);
-    found = saved->levels() <= tree::most_levels;
+    kept = tree::restore_tree(from, this->kind(), device_, {count, ranks_->size()}, ranks_->rank());
   });
-  if (!found) return false;
-  set_up(count);
-  if (count == 0) return true;
-  const double side = saved->frame().side;
-  tree::Forest forest = treepm_forest(*parameters_, total_, softening());
-  if (!box_.periodic()) forest.period = (1 / side) * Vec3<double>{side, side, side};
-  forest.level = saved->root_level();
-  const tree::SavedTree part = domains_->cut(*saved, forest);
-  lacks_estimate_ = false;
-  tree_.restore_share(part, {ranks_.get(), domains_->own(), part.frame.mass});
-  begin_to_count();
-  return true;
+  const bool found = kept != nullptr;
+  if (found) take_up_tree(std::move(kept));
+  return found;
 }
 
 template <Precision precision>
@@ -233,8 +242,8 @@ std::int64_t DistributedTreePmCuda<precision>::bytes_for_some(std::int64_t n) co
   const tree::Forest forest = forest_for(treepm_parameters(options_, n * ranks_->size(), box_), n);
   Arena count;
   count.room(asked_index_, n);
-  return count.bytes() + domains_->workers_bytes(n) + asking_.bytes(n) +
-         targets_.bytes_for_part(n + domains_->ghosts_of(n, forest));
+  return count.bytes() + domains_.workers_bytes(n) + asking_.bytes(n) +
+         targets_.bytes_for_part(n + domains_.ghosts_of(n, forest));
 }
 
 template <Precision precision>
@@ -242,7 +251,7 @@ std::int64_t DistributedTreePmCuda<precision>::bytes(std::int64_t n, bool beside
   const TreePmParameters found = treepm_parameters(options_, n * ranks_->size(), box_);
   const tree::TreeSoftening softening = tree_softening(this->softening_, found.opening);
   const tree::Forest forest = forest_for(found, n);
-  const std::int64_t with_ghosts = n + domains_->ghosts_of(n, forest), cells = tree::first_guess_of_cells(with_ghosts);
+  const std::int64_t with_ghosts = n + domains_.ghosts_of(n, forest), cells = tree::first_guess_of_cells(with_ghosts);
   typename MeshBeside<State>::Borrowed in_tree;  // which has room for them
   if (!beside) in_tree.arrivals = in_tree.way = [](std::int64_t) { return nullptr; };
   const auto mesh = MeshBeside<State>::make(options_, found, device_, ranks_, in_tree);
@@ -251,14 +260,14 @@ std::int64_t DistributedTreePmCuda<precision>::bytes(std::int64_t n, bool beside
   count.room(work_, cells), count.room(work_of_root_block_, forest.root_blocks());
   for (const auto& axis : long_range_) count.room(axis, beside ? n : 0);
   std::int64_t of_others =
-      std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, borrowed, cells, beside ? 0 : n).bytes);
+      std::max(domains_.scratch_bytes(n), MeshInTree<State>(nullptr, borrowed, cells, beside ? 0 : n).bytes);
   if (beside) {
     constexpr auto doubles = std::int64_t{3 * sizeof(double)}, arrived = std::int64_t{4 * sizeof(State)};
     of_others = std::max(of_others, n * doubles);
     count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_ghosts * arrived));
   }
-  return count.bytes() + messages_->bytes(domains_->way().message_bytes(n)) +
-         domains_->device_bytes(n, forest, !this->softening_.uniform()) + mesh->device_bytes(n) - borrowed +
+  return count.bytes() + messages_->bytes(domains_.way().message_bytes(n)) +
+         domains_.device_bytes(n, forest, !this->softening_.uniform()) + mesh->device_bytes(n) - borrowed +
          targets_.bytes_for_all(with_ghosts, found.opening.order, softening, forest, of_others) +
          targets_.bytes_for_own(with_ghosts);
 }

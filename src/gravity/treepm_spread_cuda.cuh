@@ -14,7 +14,6 @@
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
-#include "gravity/gathered_state.hpp"
 #include "gravity/mesh_beside_cuda.cuh"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
@@ -35,8 +34,7 @@ namespace pergola {
 /// of the tree, and its forces go with the particles to the walk, which adds its own.
 template <Precision precision>
 class DistributedTreePmCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
-                                    public DeviceSourceMoves,
-                                    public DistributedSolverState {
+                                    public DeviceSourceMoves {
  public:
   using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
   using typename Base::State, typename Base::Pair;
@@ -47,7 +45,7 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
         messages_(std::make_shared<DeviceMessages>(device, ranks_)),
         box_(tree_box(options_)),
         mesh_(device, ranks_),
-        domains_(make_domains()),
+        domains_(messages_, ranks_, [&tree = tree_](std::int64_t bytes) { return tree.arena(bytes); }),
         bounds_(device, ranks_),
         asking_(messages_) {
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
@@ -73,44 +71,28 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
     return bytes(n, treepm_options(options_).overlap == Overlap::always);
   }
 
-  void save(StateSource& to) override {
-    if (total_ <= 0) return tree::save_in_shares(*ranks_, {}, tree_kind(), to);
-    if (lacks_estimate_) estimate();
-    const Shares shares{total_, ranks_->size()};
-    tree_.save_share(to, domains_->bring_places(shares.first(ranks_->rank())));
-  }
+  void save(StateSource& to) override { tree::save_tree(to, this->kind(), keep()); }
   bool restore(StateInput& from, std::int64_t count) override;
-  using Base::restore;
-  void save(StateBlocks& blocks) override { gather_state(*ranks_, *this, blocks); }
   void put_aside() override {
-    if (lacks_estimate_) estimate();
+    aside_ = keep();
     weigh();
-    Base::put_aside();
-    aside_ = std::exchange(domains_, make_domains());
-  }
-  void take_up() override {
-    walked_ = false;
-    Base::take_up();
-    domains_ = std::move(aside_);
-    lacks_estimate_ = false;  // of the tree that served in between
-    begin_to_count();
   }
 
-  DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
+  DeviceRouting* way() override { return total_ > 0 && !again_ ? &domains_.way() : nullptr; }
   std::int64_t one_in() const override { return one_in_moves_of_forest; }
   /// Of the tree, which nobody uses between a walk and the next build.
   std::byte* lend(std::int64_t bytes) override {
     has_mesh_ = false;
     return tree_.arena(bytes);
   }
-  void give_back_memory() override { domains_->give_back_memory(); }
+  void give_back_memory() override { domains_.give_back_memory(); }
   void have_come(View<const std::uint32_t> places) override {
-    tree_.renumber(places.data(), domains_->own());
-    domains_->keep_here(places.data());
+    tree_.renumber(places.data(), domains_.own());
+    domains_.keep_here(places.data());
     targets_.forget();
   }
   void have_left(const DeviceRouting& home, View<const std::uint32_t> places) override {
-    domains_->keep_elsewhere(home, places.data());
+    domains_.keep_elsewhere(home, places.data());
     targets_.forget();
   }
   std::int64_t bytes_for_some(std::int64_t n) const override;
@@ -123,23 +105,22 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   void number_asked(const std::uint32_t* numbers, std::int64_t count);
 
  private:
-  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
+  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_, Base::aside_;
 
-  std::unique_ptr<tree::ForestDomains<State>> make_domains() {
-    return std::make_unique<tree::ForestDomains<State>>(
-        messages_, ranks_, [&tree = tree_](std::int64_t bytes) { return tree.arena(bytes); });
-  }
-  static std::string tree_kind() { return tree::tree_kind("cuda", true); }
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
-    BlocksInput from(blocks);
-    return restore(from, count);
+  bool in_box() const override { return true; }
+  std::shared_ptr<const tree::KeptTree> keep();
+  void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) override {
+    targets_.forget();
+    again_ = std::move(kept);
+    walked_ = lacks_estimate_ = false;  // of the tree that served in between
   }
   void set_up(std::int64_t total);
   void set_up(const Sources<State>& sources);
   void take(const Sources<State>& sources, bool moved);
   void build(const tree::Points<State>& kept, const tree::Forest& forest);
   bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
+  void make_again(const tree::Points<State>& kept, const tree::Forest& forest, const tree::KeptTree& again);
   /// With room for the mesh where it is by itself, or, where it is not at work, for values of each axis.
   MeshInTree<State> mesh_memory(std::int64_t values = 0) {
     const bool alone = !beside_ && values == 0;
@@ -186,7 +167,8 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   MeshBeside<State> mesh_;
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
-  std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
+  tree::ForestDomains<State> domains_;
+  std::shared_ptr<const tree::KeptTree> again_;  // not null: the tree is yet to be made of it
   tree::DistributedBounds<State> bounds_;
   AskingTargets asking_;
   Buffer<State> long_range_[3];                     // where that is found beside trees

@@ -23,8 +23,8 @@ class WrappedSolver : public Solver<Real> {
   const SolverInfo& info() const override { return info_; }
   void prepare(const Sources<Real>& sources) override { take(sources, false); }
   void update(const Sources<Real>& sources) override { take(sources, true); }
-  void save(StateBlocks& blocks) override { inner_->save(blocks); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override { return inner_->restore(blocks, count); }
+  void save(StateSource& to) override { inner_->save(to); }
+  bool restore(StateInput& from, std::int64_t count) override { return inner_->restore(from, count); }
   void set_softening(const Softening& softening) override { inner_->set_softening(softening); }
   void put_aside() override { inner_->put_aside(); }
   void take_up() override { inner_->take_up(); }

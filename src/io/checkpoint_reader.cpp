@@ -25,13 +25,12 @@ namespace {
 constexpr std::int64_t most_particles = std::int64_t{1} << 48;
 
 /// All segments of a block have the same length but the last one.
-std::uint64_t segment_bytes(const checkpoint::Table& table, const Entry& entry, std::uint64_t segment) {
-  const std::uint64_t full = table.segment_of(entry);
-  return std::min(full, entry.bytes - segment * full);
+std::uint64_t bytes_of_segment(const checkpoint::Table& table, const Entry& entry, std::uint64_t segment) {
+  return std::min(table.segment_bytes, entry.bytes - segment * table.segment_bytes);
 }
 
 std::uint64_t segment_count(const checkpoint::Table& table, const Entry& entry) {
-  return entry.bytes == 0 ? 0 : (entry.bytes - 1) / table.segment_of(entry) + 1;
+  return entry.bytes == 0 ? 0 : (entry.bytes - 1) / table.segment_bytes + 1;
 }
 
 }  // namespace
@@ -138,8 +137,8 @@ void CheckpointReader::read(const std::string& name, std::uint64_t first, void* 
 }
 
 void CheckpointReader::read_segment(const Entry& entry, std::uint64_t segment, char* to) const {
-  const std::uint64_t count = segment_bytes(table_, entry, segment);
-  file_.read(entry.offset + static_cast<std::int64_t>(segment * table_.segment_of(entry)), to, count);
+  const std::uint64_t count = bytes_of_segment(table_, entry, segment);
+  file_.read(entry.offset + static_cast<std::int64_t>(segment * table_.segment_bytes), to, count);
   if (checkpoint::checksum(to, count) != entry.checksums[segment])
     checkpoint::fail_damaged(path(), fmt::format("the checksum of block {} does not match", entry.name));
 }
@@ -148,7 +147,7 @@ void CheckpointReader::read_segment(const Entry& entry, std::uint64_t segment, c
 const std::vector<char>& CheckpointReader::held_segment(const Entry& entry, std::uint64_t segment) {
   if (held_entry_ == &entry && held_number_ == segment) return held_;
   held_entry_ = nullptr;
-  held_.resize(segment_bytes(table_, entry, segment));
+  held_.resize(bytes_of_segment(table_, entry, segment));
   read_segment(entry, segment, held_.data());
   held_entry_ = &entry;
   held_number_ = segment;
@@ -157,7 +156,7 @@ const std::vector<char>& CheckpointReader::held_segment(const Entry& entry, std:
 
 void CheckpointReader::read_entry(const Entry& entry, std::uint64_t first, char* to, std::uint64_t count) {
   if (count == 0) return;
-  const std::uint64_t segment = table_.segment_of(entry), end = first + count;
+  const std::uint64_t segment = table_.segment_bytes, end = first + count;
   // Whole segments go straight to their place, on all threads.
   const std::uint64_t whole_begin = (first + segment - 1) / segment;
   const std::uint64_t whole_end = end == entry.bytes ? segment_count(table_, entry) : end / segment;
@@ -185,7 +184,7 @@ void CheckpointReader::verify() {
   for (const Entry& entry : table_.entries) {
     const auto count = static_cast<std::int64_t>(segment_count(table_, entry));
     parallel_for(threads_, count, [&](std::int64_t s) {
-      std::vector<char> bytes(segment_bytes(table_, entry, static_cast<std::uint64_t>(s)));
+      std::vector<char> bytes(bytes_of_segment(table_, entry, static_cast<std::uint64_t>(s)));
       read_segment(entry, static_cast<std::uint64_t>(s), bytes.data());
     });
   }

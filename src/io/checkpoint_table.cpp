@@ -54,9 +54,9 @@ std::uint64_t segment_count(std::uint64_t bytes, std::uint64_t segment) {
   return bytes == 0 ? 0 : (bytes - 1) / segment + 1;
 }
 
-/// The checksums of a block in the table; version 1 has one, also for a block of no bytes.
+/// The checksums of a block in the table.
 void take_checksums(Taker& taker, const Table& table, Entry& entry, const std::filesystem::path& path) {
-  const std::uint64_t count = table.version == 1 ? 1 : segment_count(entry.bytes, table.segment_bytes);
+  const std::uint64_t count = segment_count(entry.bytes, table.segment_bytes);
   if (count > taker.left() / sizeof(std::uint64_t)) fail_damaged(path, "its table ends too early");
   for (std::uint64_t s = 0; s < count; ++s) entry.checksums.push_back(taker.value<std::uint64_t>());
 }
@@ -78,9 +78,9 @@ Fixed take_fixed(const std::string& text, std::uint64_t size, const std::filesys
   const auto version = fixed.value<std::uint32_t>();
   const auto count = fixed.value<std::uint32_t>();
   const auto table_bytes = fixed.value<std::uint64_t>();
-  if (version < oldest_version || version > newest_version)
-    throw OtherVersion(fmt::format("{}: checkpoint of format version {}, expected {} to {}", path.string(), version,
-                                   oldest_version, newest_version),
+  if (version != one_file && version != first_of_set)
+    throw OtherVersion(fmt::format("{}: checkpoint of format version {}, expected {} or {}", path.string(), version,
+                                   one_file, first_of_set),
                        version);
   if (table_bytes > most_table_bytes || table_bytes > size - fixed_bytes - 8)
     fail_damaged(path, fmt::format("table of {} bytes in a file of {}", table_bytes, size));
@@ -146,8 +146,8 @@ Table read_table(const InputFile& file) {
   table.version = fixed.version;
   table.end_checksum = expected;
   Taker taker(std::string_view(text).substr(fixed_bytes), path);
-  table.segment_bytes = table.version == 1 ? 0 : taker.value<std::uint64_t>();
-  if (table.version > 1 && table.segment_bytes == 0) fail_damaged(path, "its segments have no bytes");
+  table.segment_bytes = taker.value<std::uint64_t>();
+  if (table.segment_bytes == 0) fail_damaged(path, "its segments have no bytes");
   std::uint64_t offset = text.size() + sizeof expected;
   for (std::uint32_t b = 0; b < fixed.count; ++b) {
     Entry entry;

@@ -1,12 +1,12 @@
 #pragma once
 // What stands at the front of a checkpoint file. All numbers are in the byte order of the machine that wrote it.
 //   magic "PERGOLAC", u32 byte-order mark, u32 format version, u32 number of blocks, u64 bytes of the table
-//   table, version 2: u64 bytes of a segment; per block u32 name length, name, u64 bytes, and u64 XXH3 of each of its
-//     segments (the last one is shorter); the first block is the description
-//   table, version 1: per block u32 name length, name, u64 bytes, u64 XXH3 of all its bytes
+//   table: u64 bytes of a segment; per block u32 name length, name, u64 bytes, and u64 XXH3 of each of its segments
+//   (the
+//     last one is shorter); the first block is the description
 //   u64 XXH3 of everything before
 //   the blocks, one after the other, up to the end of the file
-// Version 3 is version 2 of the first file of a set: what has a value per particle is in its parts, files of version 2
+// Version 5 is version 4 of the first file of a set: what has a value per particle is in its parts, files of version 4
 // beside it, one after the other in the order of the input. Two of its blocks say which:
 //   "parts": per part i64 particles, u64 XXH3 at the end of its table;  "part_fields": a line "NAME BYTES" per field
 #include <cstdint>
@@ -19,8 +19,7 @@
 namespace pergola::checkpoint {
 
 inline constexpr std::string_view magic = "PERGOLAC";
-inline constexpr std::uint32_t oldest_version = 1, newest_version = 3;
-inline constexpr std::uint32_t one_file = 2, first_of_set = 3;
+inline constexpr std::uint32_t one_file = 4, first_of_set = 5;  // earlier ones are not read
 inline constexpr std::string_view parts_block = "parts", fields_block = "part_fields";
 
 /// A block of the file.
@@ -34,14 +33,13 @@ struct Entry {
 /// What stands before the blocks. The first entry is the description.
 struct Table {
   std::uint32_t version = one_file;
-  std::uint64_t end_checksum = 0;                        // at the end of the table, as it was read
-  std::uint64_t segment_bytes = std::uint64_t{1} << 22;  // version 1: 0, a block is one segment
+  std::uint64_t end_checksum = 0;  // at the end of the table, as it was read
+  std::uint64_t segment_bytes = std::uint64_t{1} << 22;
   std::vector<Entry> entries;
 
-  std::uint64_t segment_of(const Entry& entry) const { return segment_bytes > 0 ? segment_bytes : entry.bytes; }
   /// Sizes the lists of checksums and finds the offsets. Returns the size of the file.
   std::int64_t lay_out();
-  /// Everything before the blocks, of version 2 or 3. Its last 8 bytes are the checksum of the rest.
+  /// Everything before the blocks. Its last 8 bytes are the checksum of the rest.
   std::string head() const;
 };
 

@@ -73,10 +73,6 @@ std::int64_t FieldList::bytes_per_particle() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-bool FieldList::holds(const std::string& name) const {
-  return std::any_of(fields_.begin(), fields_.end(), [&](const AnyField* field) { return field->name() == name; });
-}
-
 void FieldList::save(StateSource& to) const {
   to.put_value("count", count_);
   const auto places = std::make_shared<const Buffer<std::uint32_t>>(memory_places());

@@ -70,7 +70,6 @@ class PERGOLA_API FieldList {
   /// Memory for `count` particles, all values zero, in the order of the input.
   void resize(std::int64_t count);
   std::int64_t bytes_per_particle() const;
-  bool holds(const std::string& name) const;
 
   /// The saved fields as ranges by their names, in the order of the input, and "count". Good until the store changes.
   void save(StateSource& to) const;

@@ -329,6 +329,19 @@ bool start_noted(Integrator& integrator, ParticleSource& particles, double at, P
   return noted.was_made();
 }
 
+void put_box(StateSource& to, const Box& box) {
+  to.put("box.corner", std::vector<double>{box.corner.x, box.corner.y, box.corner.z});
+  to.put("box.side", std::vector<double>{box.side.x, box.side.y, box.side.z});
+  to.put_value("box.periodic", static_cast<std::uint8_t>(box.periodic()));
+}
+
+Box get_box(StateInput& state) {
+  const auto corner = state.get<double>("box.corner", 3), side = state.get<double>("box.side", 3);
+  return {{corner[0], corner[1], corner[2]},
+          {side[0], side[1], side[2]},
+          state.get_value<std::uint8_t>("box.periodic") ? Boundary::periodic : Boundary::isolated};
+}
+
 void put_made_on(StateSource& to, const std::string& device) {
   if (!device.empty()) to.put(made_on_name, std::vector<char>(device.begin(), device.end()));
 }

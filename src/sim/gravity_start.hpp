@@ -6,6 +6,7 @@
 #include "base/profile.hpp"
 #include "base/state_source.hpp"
 #include "config/config.hpp"
+#include "particles/box.hpp"
 #include "particles/particle_source.hpp"
 #include "time/integrator.hpp"
 
@@ -60,6 +61,9 @@ std::string start_remark(const StartLook& look, double step, double length);
 /// (particles/device_source.hpp) and not read. Making them is the stage "initial conditions" of `profile`.
 bool start_noted(Integrator& integrator, ParticleSource& particles, double at, Profile* profile);
 
+/// The box of the particles, in a saved state.
+void put_box(StateSource& to, const Box& box);
+Box get_box(StateInput& state);
 /// The name of the device that made the particles, in a saved state; empty: none.
 void put_made_on(StateSource& to, const std::string& device);
 std::string get_made_on(StateInput& state);

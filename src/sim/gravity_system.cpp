@@ -173,12 +173,11 @@ struct GravitySystem::Parts {
 
   /// The reverse of save(): the integrator restores itself, the box and times are in blocks of their own.
   void restore(StateInput& state) {
-    make(box_is_for_all(gravity) || state.has("box") ? state.get_value<Box>("box") : Box{});
+    make(box_is_for_all(gravity) || state.has("box.side") ? get_box(state) : Box{});
     size = state.get_value<std::int64_t>("count");
     check_memory();
-    // exp(ln a) may be another a: checkpoints of earlier versions know no better.
-    start_time = state.has("shown_start_time") ? state.get_value<double>("shown_start_time")
-                                               : outer(state.get_value<double>("start_time"));
+    // exp(ln a) may be another a
+    start_time = state.get_value<double>(config.cosmology ? "shown_start_time" : "start_time");
     check_step(start_time);
     made_on = get_made_on(state);
     integrator->restore(state);
@@ -299,7 +298,7 @@ void GravitySystem::save(StateSource& to) {
     parts_->integrator->save(to);
     save_start(to);
   }
-  if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
+  if (parts_->in_box()) put_box(to, box_of(parts_->gravity));
   if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
   put_made_on(to, parts_->made_on);
   save_report(to);

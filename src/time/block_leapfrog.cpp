@@ -19,7 +19,6 @@
 #include "device/stage_clock.hpp"
 #include "gravity/solver.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/spread_state.hpp"
 #include "particles/particle_store.hpp"
 #include "time/block_loops.hpp"
 #include "time/block_steps.hpp"
@@ -139,26 +138,11 @@ class KeptSolver {
   }
   void save(StateSource& to) const {
     take_back();
-    if (auto* const spread = dynamic_cast<DistributedSolverState*>(&solver_->plain())) return spread->save(to);
-    StateBlocks blocks;
-    solver_->save(blocks);
-    to.put_blocks(std::move(blocks));
+    if (prepared_) solver_->save(to);
   }
-  /// From what a checkpoint holds beside the fields of a store.
-  void restore(const FieldList& store, StateInput& from, std::int64_t count) {
+  void restore(StateInput& from, std::int64_t count) {
     forget();
-    if (auto* const spread = dynamic_cast<DistributedSolverState*>(&solver_->plain())) {
-      prepared_ = spread->restore(from, count);
-      return;
-    }
-    StateBlocks rest;
-    for (const std::string& name : from.names()) {
-      if (store.holds(name)) continue;
-      std::vector<std::byte> bytes(static_cast<std::size_t>(from.bytes(name)));
-      from.read(name, 0, bytes.data(), bytes.size());
-      rest.blocks()[name] = std::move(bytes);
-    }
-    prepared_ = solver_->restore(rest, count);
+    prepared_ = solver_->restore(from, count);
   }
 
  private:
@@ -560,7 +544,6 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
 /// The census and scratch are not in a checkpoint; they follow from the levels.
 template <class Real>
 void BlockLeapfrog<Real>::restore(StateInput& from) {
-  if (!from.has("long_level")) long_a_.set_used(false);  // a run from before it had a step goes on as it began
   state_.restore(from, ranks_.get());
   total_ = from.get_value<std::int64_t>("count");
   if (has_long_range()) {
@@ -573,7 +556,7 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   now_ = from.get_value<std::int64_t>("now");
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;
-  solver_.restore(state_, from, total_);
+  solver_.restore(from, total_);
   take_others();
 }
 

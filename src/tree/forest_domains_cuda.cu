@@ -10,7 +10,6 @@
 #include "device/launch.cuh"
 #include "domain/arrived_places.hpp"
 #include "domain/input_places.hpp"
-#include "tree/saved_forest.hpp"
 #include "tree/traverse_cuda.cuh"
 
 namespace pergola::tree {
@@ -128,7 +127,7 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   const int shift = 3 * (key_levels - forest.level), root_block_shift = forest.root_block_shift();
   cuda::launch("particles by root", kept.count, device_.stream(),
                [=, place_of = cut.place_of, counts = counts_.data()] __device__(std::int64_t i) {
-                 const auto place = static_cast<std::uint32_t>(upper_key(unit_position(kept, frame, i)) >> shift);
+                 const auto place = static_cast<std::uint32_t>(upper_key(kept, frame, {}, i) >> shift);
                  place_of[i] = place;
                  count_at(place >> root_block_shift, counts);
                });
@@ -272,27 +271,6 @@ template <class Real>
 std::vector<std::uint32_t> ForestDomains<Real>::bring_places(std::int64_t first) {
   device_.make_current();
   return arrived_places(device_, own_, first);
-}
-
-template <class Real>
-SavedTree ForestDomains<Real>::cut(SavedPieces& saved, const Forest& forest) {
-  device_.make_current();
-  SavedForest shared(*ranks_, device_.threads(), saved, forest);
-  const std::vector<std::uint32_t> owner = owners(shared.counts());
-  equal_mass_.reset();
-  set(owner_, owner);
-  const std::int64_t kept = std::ssize(shared.place_of());
-  const Cut cut(*this, scratch_(scratch_bytes(kept)), kept);
-  if (kept > 0)
-    device_.memory().from_host(cut.place_of, shared.place_of().data(),
-                               static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
-  plan_own(cut, kept, forest);
-  plan_ghosts(cut.place_of, forest);
-  const Buffer<std::uint32_t> in_tree(device_, shared.in_tree());
-  Buffer<std::uint32_t> arrived(device_, count());
-  own_.template there<std::uint32_t, 1>({in_tree.data()}, {arrived.data()});
-  ghosts_.template there<std::uint32_t, 1>({arrived.data()}, {arrived.data() + own()});
-  return shared.part(owner, arrived.to_host());
 }
 
 template class ForestDomains<float>;

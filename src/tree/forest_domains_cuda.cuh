@@ -12,11 +12,9 @@
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
-#include "tree/brought_ids.hpp"
+#include "tree/brought_fields.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
-#include "tree/saved_pieces.hpp"
-#include "tree/saved_tree.hpp"
 
 namespace pergola::tree {
 
@@ -38,9 +36,6 @@ class ForestDomains {
     std::int64_t times = 1;
   };
   void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest, const CountedWork& work = {});
-  /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp). Returns the part of the tree that
-  /// this rank has.
-  SavedTree cut(SavedPieces& saved, const Forest& forest);
 
   std::int64_t kept() const { return kept_; }
   /// Particles that this rank works on; with ghosts.
@@ -49,6 +44,8 @@ class ForestDomains {
   /// Brings particles, own ones first, with the masses that they had when domains were cut, if these were equal. They
   /// lie here until the next time, or until their memory is taken.
   Points<Real> bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids);
+  /// A kept tree by the same particles.
+  ArrivedTree bring(const KeptTree& kept) { return {kept, own_, &ghosts_}; }
   /// That memory, where nobody needs them any more: of at least so many bytes, or as arrays for a value of each.
   std::byte* memory(std::int64_t bytes) {
     Arena(device_).room(memory_, bytes);
@@ -67,6 +64,7 @@ class ForestDomains {
   /// The way to own particles, on which ghosts take no part. They may be kept where they are worked on, number k at
   /// places[k], which is its number from then on, and elsewhere again (gravity/source_moves.hpp).
   DeviceRouting& way() { return own_; }
+  const DeviceRouting& way() const { return own_; }
   void keep_here(const std::uint32_t* places);
   void keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places);
 

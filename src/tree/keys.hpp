@@ -28,6 +28,17 @@ PERGOLA_HD std::uint64_t spread_bits(std::uint64_t v) {
   return v;
 }
 
+/// Bits 0, 3, …, 60 to bits 0 … 20: undoes spread_bits().
+PERGOLA_HD std::uint64_t unspread_bits(std::uint64_t v) {
+  v &= 0x1249249249249249ULL;
+  v = (v | v >> 2) & 0x10c30c30c30c30c3ULL;
+  v = (v | v >> 4) & 0x100f00f00f00f00fULL;
+  v = (v | v >> 8) & 0x1f0000ff0000ffULL;
+  v = (v | v >> 16) & 0x1f00000000ffffULL;
+  v = (v | v >> 32) & 0x1fffff;
+  return v;
+}
+
 PERGOLA_HD std::uint64_t interleave(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
   return spread_bits(x) << 2 | spread_bits(y) << 1 | spread_bits(z);
 }
@@ -70,6 +81,19 @@ struct SofteningDigit {
     return (upper_key(unit) & 7) << 3 * (key_levels - 1) | lower_key(unit) >> 3;
   }
 };
+
+/// The middle of the cell of the finest level that an upper key tells, in the unit cube. With a softening digit after
+/// `digit_level` levels it is the cell of one level above.
+PERGOLA_HD Vec3<double> place_of_key(std::uint64_t upper, int digit_level) {
+  if (digit_level != SofteningDigit::no_digit) {
+    const std::uint64_t below = (std::uint64_t{1} << 3 * (key_levels - digit_level)) - 1;
+    upper = (upper & ~below) | (upper << 3 & below);
+  }
+  constexpr double cell = 1.0 / (1 << key_levels);
+  return {(static_cast<double>(unspread_bits(upper >> 2)) + 0.5) * cell,
+          (static_cast<double>(unspread_bits(upper >> 1)) + 0.5) * cell,
+          (static_cast<double>(unspread_bits(upper)) + 0.5) * cell};
+}
 
 /// The last level whose cells are at least `width` wide, in a cube of that side.
 PERGOLA_HD int softening_level(double side, double width) {

@@ -13,7 +13,7 @@
 #include "physics/expansion.hpp"
 #include "physics/split.hpp"
 #include "tree/estimate.hpp"
-#include "tree/saved_tree.hpp"
+#include "tree/kept_tree.hpp"
 #include "tree/shape.hpp"
 #include "tree/walk_cuda.cuh"
 
@@ -109,15 +109,15 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   double mass[per_lane], epsilon2 = 0, least_epsilon2 = INFINITY;
   Mean by_mass, by_count;
   const bool follows = pass.period.x > 0;
-  Vec3<double> last{0, 0, 0};
-  if (follows) last = {pass.record[cell].x, pass.record[cell].y, pass.record[cell].z};
+  Vec3<double> built{0, 0, 0};
+  if (follows) built = place_of_key(pass.upper[link.first], pass.digit_level);
 #pragma unroll
   for (int h = 0; h < per_lane; ++h) {
     const std::uint32_t k = static_cast<std::uint32_t>(lane + 32 * h);
     at[h] = {0, 0, 0}, mass[h] = 0;
     if (k >= link.count) continue;
     at[h] = find_point(pass, points, link.first + k, mass[h]);
-    if (follows) at[h] = image_near(at[h], last, pass.period);
+    if (follows) at[h] = image_near(at[h], built, pass.period);
     by_mass.add(at[h].x, at[h].y, at[h].z, mass[h]);
     by_count.add(at[h].x, at[h].y, at[h].z, 1);
     if (!pass.softening) continue;
@@ -352,6 +352,17 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, const 
   return sqrtf(ax * ax + ay * ay + az * az);
 }
 
+/// Of a group, and for the cells above it. Floats that are not negative are in the order of their bits.
+__device__ void set_estimate(const std::uint32_t* parent, std::uint32_t cell, float value, unsigned* acceleration) {
+  const unsigned bits = __float_as_uint(value);
+  acceleration[cell] = bits;
+  for (std::uint32_t at = cell, above = parent[at]; above != at; above = parent[at]) {
+    at = above;
+    if (acceleration[at] <= bits) return;
+    atomicMin(&acceleration[at], bits);
+  }
+}
+
 /// Estimates for groups: cells with at most estimate_capacity particles below a larger one. A warp has `per_warp` cells
 /// and works on its groups one after the other. Cells above a group get the smallest estimate below them.
 template <class Space, class Rest>
@@ -379,15 +390,22 @@ __global__ void __launch_bounds__(warps_per_block * 32)
         estimate(record, target, around, space, rest.mean(target), part.missing, stacks[threadIdx.x / 32], lane);
     if (lane == k) mine = a;
   }
-  if (!group) return;
-  // Floats that are not negative are in the order of their bits.
-  const unsigned bits = __float_as_uint(mine);
-  acceleration[cell] = bits;
-  for (std::uint32_t at = cell, above = parent[at]; above != at; above = parent[at]) {
-    at = above;
-    if (acceleration[at] <= bits) return;
-    atomicMin(&acceleration[at], bits);
+  if (group) set_estimate(parent, cell, mine, acceleration);
+}
+
+/// The same for groups whose particles bring their estimate along, by place.
+__global__ void __launch_bounds__(256)
+    take_estimate_kernel(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                         const std::uint32_t* place, const double* of_particle, const __grid_constant__ PartOfTree part,
+                         unsigned* acceleration) {
+  const std::uint32_t cell = blockIdx.x * blockDim.x + threadIdx.x;
+  if (cell >= cells || !is_group(link, parent, cell) || (cell < part.top && part.not_own[cell])) return;
+  std::uint32_t own = cell;  // one of its own branches, where it is above the leaves of the top
+  while (link[own].first == elsewhere) {
+    own = link[own].child;
+    while (part.not_own[own]) ++own;
   }
+  set_estimate(parent, cell, static_cast<float>(of_particle[place[link[own].first]]), acceleration);
 }
 
 /// Cells within a group get that of the group.
@@ -448,6 +466,17 @@ void estimate_cuda(const CellRecord* record, const CellLink* link, const std::ui
                    std::uint32_t cells, const ShortRangeBox<float>& box, const RestOfAcceleration& rest,
                    float* acceleration, Stream stream) {
   launch_estimate(record, link, parent, roots, cells, box, MeanRest{rest}, {}, acceleration, stream);
+}
+
+void take_estimates_cuda(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                         const std::uint32_t* place, const double* of_particle, float* acceleration, Stream stream,
+                         const PartOfTree& part) {
+  const auto s = cuda::handle(stream);
+  cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");  // unknown
+  take_estimate_kernel<<<(cells + 255) / 256, 256, 0, s>>>(link, parent, cells, place, of_particle, part,
+                                                           reinterpret_cast<unsigned*>(acceleration));
+  spread_estimate_kernel<<<(cells + 255) / 256, 256, 0, s>>>(link, parent, cells, acceleration);
+  cuda::check(cudaGetLastError(), "tree estimate");
 }
 
 template <class Real>

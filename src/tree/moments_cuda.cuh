@@ -20,7 +20,9 @@ struct BoxAbout {
 template <class T>
 struct UpwardPassCuda {
   Frame frame;
-  Vec3<double> period{0, 0, 0};  // above 0: particles are taken at their images near the last centre of their leaf
+  Vec3<double> period{0, 0, 0};          // above 0: particles are taken at their images near where their leaf was built
+  const std::uint64_t* upper = nullptr;  // for that: keys when it was built, in the tree's order
+  int digit_level = SofteningDigit::no_digit;
   const std::uint32_t* place = nullptr;  // among the points, in the tree's order
   double species_epsilon2[6] = {};       // in the tree's units
   double same_epsilon2 = 0;
@@ -51,6 +53,11 @@ struct PartOfTree {
 };
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
                    float* acceleration, Stream stream, const PartOfTree& part = {});
+
+/// The same from estimates that particles bring along, by place; `cells` has those of the top.
+void take_estimates_cuda(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                         const std::uint32_t* place, const double* of_particle, float* acceleration, Stream stream,
+                         const PartOfTree& part = {});
 
 /// The acceleration without the short range, for the estimate: the mean over the particles of each
 /// group, in the tree's units. Per cell.

@@ -1,5 +1,5 @@
-// The octree on the CPU: cells, build, upward pass, refresh and checkpoint. tree/moments.cpp has the loops over
-// particles.
+// The octree on the CPU: cells, build, upward pass, refresh, and what is kept of it. tree/moments.cpp has the loops
+// over particles.
 #include "tree/octree_cpu.hpp"
 
 //
@@ -213,7 +213,7 @@ void OctreeCpu<T>::sort_by_place(const Points<Real>& points, const SofteningDigi
   room_to_sort(*this, arena, n);
   parallel_chunks(device_.threads(), n, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      sort_.keys.data()[i] = digit.upper(unit_position(points, frame_, i), digit.of(points.species, i));
+      sort_.keys.data()[i] = upper_key(points, frame_, digit, i);
       sort_.values.data()[i] = static_cast<std::uint32_t>(i);
     }
   });
@@ -246,16 +246,14 @@ void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit
     });
   };
   std::uint32_t* values = sort_.values.data();
-  each([&](std::int64_t i) { keys[i] = digit.lower(unit_position(points, frame_, values[i])); });
+  each([&](std::int64_t i) { keys[i] = lower_key(points, frame_, digit, values[i]); });
   sort_by_key_cpu(device_, n, sort_);
   keys = sort_.keys.data(), values = sort_.values.data();
-  each([&](std::int64_t i) {
-    keys[i] = digit.upper(unit_position(points, frame_, values[i]), digit.of(points.species, values[i]));
-  });
+  each([&](std::int64_t i) { keys[i] = upper_key(points, frame_, digit, values[i]); });
   sort_by_key_cpu(device_, n, sort_);
   arena.room(lower_, n, n / tree_spare_part);
   values = sort_.values.data();
-  each([&](std::int64_t i) { lower_.data()[i] = digit.lower(unit_position(points, frame_, values[i])); });
+  each([&](std::int64_t i) { lower_.data()[i] = lower_key(points, frame_, digit, values[i]); });
   order_by_id(points.id);
 }
 
@@ -295,19 +293,27 @@ void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softe
 
 template <class T>
 template <class Real>
+void OctreeCpu<T>::make_cells(const Points<Real>& points, const SofteningDigit& digit) {
+  sort_by_place(points, digit);
+  order_points(points, digit);
+  build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
+}
+
+template <class T>
+template <class Real>
 void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations) {
   count_ = points.count;
   expansion_order_ = order;
   has_accelerations_ = accelerations;
   periodic_ = points.box.periodic();
+  again_ = nullptr;
   if (count_ == 0) return;
   frame_ = frame_of(points);
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
-  sort_by_place(points, digit);
-  order_points(points, digit);
+  digit_level_ = digit.level;
+  make_cells(points, digit);
   gather(points, softening);
-  build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
   upward_pass();
   spread_ = survey({0, 0, 0}).spread;
   if (accelerations)
@@ -417,8 +423,10 @@ TreeView<T> OctreeCpu<T>::view() const {
 /// anew: the leaves have grown too much, a leaf has left the box too far, or a number is not finite.
 template <class T>
 template <class Real>
-bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening) {
-  if (points.count != count_) return false;
+bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order) {
+  if (points.count != (again_ ? again_->count() : count_)) return false;
+  expansion_order_ = order;
+  if (again_) make_again(points);
   if (count_ == 0) return true;
   const Vec3<double> period = periodic_ ? unit_period(points.box, frame_) : Vec3<double>{0, 0, 0};
   gather(points, softening);
@@ -451,77 +459,76 @@ typename OctreeCpu<T>::LeafSurvey OctreeCpu<T>::survey(const Vec3<double>& perio
   return {spread, leaves, astray};
 }
 
-/// Particles that have left the box stay with their leaf.
+/// Particles that have left the box stay with their leaf: it is where its first particle was when the tree was built.
 template <class T>
 void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
   parallel_chunks(device_.threads(), cells_.size(), upward_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) {
       const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
       if (link.children > 0 || link.is_elsewhere()) continue;
-      const CellShape& leaf = shape_.data()[c];
+      const Vec3<double> leaf = place_of_key(sort_.keys.data()[link.first], digit_level_);
       for (std::int64_t k = link.first; k < std::int64_t{link.first} + link.count; ++k) {
-        const Vec3<double> at =
-            image_near({x_.data()[k], y_.data()[k], z_.data()[k]}, {leaf.x, leaf.y, leaf.z}, period);
+        const Vec3<double> at = image_near({x_.data()[k], y_.data()[k], z_.data()[k]}, leaf, period);
         x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
       }
     }
   });
 }
 
-/// The cells go into a checkpoint: a tree that was refreshed could not be found from the particles alone.
 template <class T>
-void OctreeCpu<T>::save(StateBlocks& blocks) const {
-  const std::uint32_t* const values = sort_.values.data();
-  const double* const a = acceleration_.data();
-  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_, {}, 0,
-                  {}};
-  if (has_accelerations_ && count_ > 0) saved.acceleration.assign(a, a + cells_.size());
-  for (std::int64_t c = 0; periodic_ && c < (count_ > 0 ? cells_.size() : 0); ++c) {
-    const CellShape& s = shape_.data()[c];
-    saved.centre.insert(saved.centre.end(), {s.x, s.y, s.z});
+std::shared_ptr<KeptTree> OctreeCpu<T>::kept_points() const {
+  const auto kept = std::make_shared<KeptTree>();
+  kept->device = device_;
+  kept->frame = frame_, kept->digit_level = digit_level_, kept->spread = spread_;
+  kept->has_lower = has_lower_, kept->has_accelerations = has_accelerations_;
+  const std::uint32_t* const place = order();
+  const auto field = [&](auto& to, bool is_there, const auto& value) {
+    if (!is_there) return;
+    to = {device_, count_};
+    parallel_chunks(device_.threads(), count_, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) to.data()[place[k]] = value(k);
+    });
+  };
+  field(kept->upper, true, [&](std::int64_t k) { return sort_.keys.data()[k]; });
+  field(kept->lower, has_lower_, [&](std::int64_t k) { return lower_.data()[k]; });
+  if (!has_accelerations_) return kept;
+  kept->acceleration = {device_, count_};
+  for (std::uint32_t cell = 0; count_ > 0 && cell < cells_.size(); ++cell) {
+    const CellLink& leaf = cells_.link[cell];
+    if (leaf.children > 0 || leaf.first >= count_) continue;  // or of another rank
+    for (std::uint32_t k = leaf.first; k < leaf.first + leaf.count; ++k)
+      kept->acceleration.data()[place[k]] = acceleration_.data()[cell];
   }
-  saved.save(blocks, tree_kind("cpu", periodic_));
+  return kept;
 }
 
 template <class T>
-bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int order, bool periodic) {
-  SavedTree saved;
-  if (!saved.restore(blocks, tree_kind("cpu", periodic), count)) return false;
-  count_ = count;
-  periodic_ = periodic;
-  if (count == 0) return true;
-  expansion_order_ = order;
-  frame_ = saved.frame;
-  spread_ = saved.spread;
-  has_accelerations_ = !saved.acceleration.empty();
-  sort_.values = Buffer<std::uint32_t>(device_, saved.order);
-  acceleration_ = Buffer<double>(device_, saved.acceleration);
-  cells_ = {std::move(saved.link), std::move(saved.parent), std::move(saved.level_begin)};
-  if (periodic) {
-    std::vector<CellShape> shape(cells_.link.size());
-    for (std::size_t c = 0; c < shape.size(); ++c)
-      shape[c].x = saved.centre[3 * c], shape[c].y = saved.centre[3 * c + 1], shape[c].z = saved.centre[3 * c + 2];
-    shape_ = Buffer<CellShape>(device_, shape);
-  }
-  return true;
+std::shared_ptr<const KeptTree> OctreeCpu<T>::keep() const {
+  if (again_ || count_ == 0) return again_;
+  return kept_points();
 }
 
-/// Suspends the tree, so that another may be built for an output; take_up() resumes it. Moments are found again.
 template <class T>
-void OctreeCpu<T>::put_aside() {
-  aside_ = {count_, expansion_order_,        has_accelerations_,        periodic_,         spread_,
-            frame_, std::move(sort_.values), std::exchange(cells_, {}), std::move(shape_), std::move(acceleration_)};
+void OctreeCpu<T>::take_up(std::shared_ptr<const KeptTree> kept) {
+  again_ = std::move(kept);
   count_ = 0;
+  if (again_) frame_ = again_->frame;
 }
 
+/// The cells of a kept tree, and the accelerations of their groups.
 template <class T>
-void OctreeCpu<T>::take_up() {
-  count_ = aside_.count, expansion_order_ = aside_.expansion_order;
-  has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
-  spread_ = aside_.spread, frame_ = aside_.frame;
-  sort_.values = std::move(aside_.order), cells_ = std::move(aside_.cells);
-  shape_ = std::move(aside_.shape), acceleration_ = std::move(aside_.acceleration);
-  aside_ = {};
+template <class Real>
+void OctreeCpu<T>::make_again(Points<Real> points) {
+  const auto kept = std::exchange(again_, nullptr);
+  count_ = points.count;
+  periodic_ = points.box.periodic();
+  has_accelerations_ = kept->has_accelerations;
+  frame_ = kept->frame, digit_level_ = kept->digit_level, spread_ = kept->spread;
+  if (count_ == 0) return;
+  points.upper = kept->upper.data(), points.lower = kept->has_lower ? kept->lower.data() : nullptr;
+  make_cells(points, {});
+  if (has_accelerations_)
+    set_accelerations([&](std::uint32_t cell) { return kept->acceleration.data()[order()[cells_.link[cell].first]]; });
 }
 
 template class OctreeCpu<float>;
@@ -546,8 +553,8 @@ template void OctreeCpu<double>::order_points(const Points<double>&, const Softe
 template void OctreeCpu<float>::gather(const Points<float>&, const TreeSoftening&);
 template void OctreeCpu<float>::gather(const Points<double>&, const TreeSoftening&);
 template void OctreeCpu<double>::gather(const Points<double>&, const TreeSoftening&);
-template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&);
-template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&);
-template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);
+template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&, int);
+template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&, int);
+template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&, int);
 
 }  // namespace pergola::tree

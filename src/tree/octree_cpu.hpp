@@ -8,15 +8,16 @@
 // Always: the same bits on any number of threads, and for any order of the particles in memory if they have ids.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "particles/box.hpp"
+#include "tree/kept_tree.hpp"
 #include "tree/keys.hpp"
 #include "tree/octree.hpp"
-#include "tree/saved_tree.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {
@@ -29,6 +30,8 @@ struct Points {
   const std::uint8_t* species = nullptr;
   const std::uint64_t* id = nullptr;  // null: particles with the same keys stand as in memory
   Box box{};                          // periodic: the tree's cube is that of the box; positions are wrapped into it
+  /// Keys when a tree that is made again was built; null: those of the positions. Without lower ones all are the same.
+  const std::uint64_t *upper = nullptr, *lower = nullptr;
 };
 
 /// A position in the tree's units. What is not finite stays so.
@@ -46,6 +49,18 @@ PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& f
   return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
           (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
           (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
+}
+
+template <class Real>
+PERGOLA_HD std::uint64_t upper_key(const Points<Real>& points, const Frame& frame, const SofteningDigit& digit,
+                                   std::int64_t i) {
+  return points.upper ? points.upper[i] : digit.upper(unit_position(points, frame, i), digit.of(points.species, i));
+}
+template <class Real>
+PERGOLA_HD std::uint64_t lower_key(const Points<Real>& points, const Frame& frame, const SofteningDigit& digit,
+                                   std::int64_t i) {
+  if (points.upper) return points.lower ? points.lower[i] : 0;
+  return digit.lower(unit_position(points, frame, i));
 }
 
 /// The sides of a periodic box in the tree's units.
@@ -127,20 +142,17 @@ class OctreeCpu {
   /// finds new centres, radii and moments. In a periodic box a particle that left through a side stays with its leaf.
   /// False: the tree is of no use, because cells have grown or moved too much or a position is not finite.
   template <class Real>
-  bool refresh(const Points<Real>& points, const TreeSoftening& softening);
+  bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order);
 
   /// The accelerations of the cells in a periodic box: of the short range plus `rest`, the other accelerations at each
   /// point, times `unit` in the tree's units.
   template <class Real>
   void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
 
-  /// Saves what refresh() needs.
-  void save(StateBlocks& blocks) const;
-  bool restore(const StateBlocks& blocks, std::int64_t count, int order, bool periodic);
-  /// put_aside() suspends that state while the tree is built for other particles; take_up() resumes it. Then call
-  /// refresh() first.
-  void put_aside();
-  void take_up();
+  /// What refresh() builds on; null: no tree was built.
+  std::shared_ptr<const KeptTree> keep() const;
+  /// The next refresh() builds on this: it makes the cells again.
+  void take_up(std::shared_ptr<const KeptTree> kept);
 
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
@@ -173,6 +185,12 @@ class OctreeCpu {
   void order_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks = nullptr);
   void order_by_id(const std::uint64_t* id);
   template <class Real>
+  void make_cells(const Points<Real>& points, const SofteningDigit& digit);
+  template <class Real>
+  void make_again(Points<Real> points);
+  /// By point as it was given to build().
+  std::shared_ptr<KeptTree> kept_points() const;
+  template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);
   void upward_pass();
   UpwardPass<T> begin_upward_pass();
@@ -188,19 +206,6 @@ class OctreeCpu {
   LeafSurvey survey(const Vec3<double>& period) const;
   void follow_leaves(const Vec3<double>& period);
 
-  /// What refresh() needs.
-  struct Skeleton {
-    std::int64_t count = 0;
-    int expansion_order = 0;
-    bool has_accelerations = false, periodic = false;
-    std::int64_t spread = 0;  // when it was built
-    Frame frame;
-    Buffer<std::uint32_t> order;
-    Cells cells;
-    Buffer<CellShape> shape;
-    Buffer<double> acceleration;
-  };
-
   Device device_;
   std::int64_t count_ = 0;
   int expansion_order_ = 0;
@@ -209,8 +214,10 @@ class OctreeCpu {
   SofteningKernel kernel_ = SofteningKernel::plummer;
   double same_epsilon2_ = 0;
   std::int64_t spread_ = 0;  // when it was built
+  int digit_level_ = SofteningDigit::no_digit;
+  std::shared_ptr<const KeptTree> again_;  // not null: cells are yet to be made of it
   Frame frame_;
-  SortBuffers sort_;
+  SortBuffers sort_;  // keys when it was built, and the places of particles in their order
   Buffer<std::uint64_t> lower_;
   Buffer<double> x_, y_, z_, mass_, epsilon2_;
   Buffer<T> rx_, ry_, rz_, rmass_, rsoftening_, scale_, multipole_;
@@ -218,9 +225,6 @@ class OctreeCpu {
   Buffer<CellShape> shape_;
   Buffer<CellExtent> extent_;
   Buffer<double> acceleration_;
-
- private:
-  Skeleton aside_;
 };
 
 }  // namespace pergola::tree

@@ -11,6 +11,7 @@
 #include <cub/device/device_merge_sort.cuh>
 
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 #include "tree/frame_cuda.cuh"
@@ -110,6 +111,12 @@ void set_frame(const Buffer<double>& bounds, Buffer<unsigned long long>& limbs, 
   cuda::check(cudaGetLastError(), "tree frame");
 }
 
+/// Where one rank fails all do.
+template <class Action>
+void together(Communicator* ranks, const Action& action) {
+  ranks ? on_all(*ranks, action) : action();
+}
+
 }  // namespace
 
 /// Memory that sorting and the upward pass use one after the other: keys and places, then boxes of cells.
@@ -128,7 +135,7 @@ void OctreeCuda<T>::room_for_links(Self& tree, Arena& arena, std::int64_t cells)
 template <class T>
 template <class Self>
 void OctreeCuda<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
-  arena.room(tree.place_, n);
+  arena.room(tree.place_, n), arena.room(tree.upper_, n);
 }
 
 template <class T>
@@ -248,10 +255,9 @@ void OctreeCuda<T>::sort_points(const Points<Real>& points, const SofteningDigit
     cuda::launch("tree keys", count_, device_.stream(), [=] __device__(std::int64_t k) {
       if (first) places[k] = static_cast<std::uint32_t>(k);
       const std::int64_t i = first ? k : places[k];
-      const Vec3<double> at = unit_position(points, report->frame, i);
       SofteningDigit softening = digit;
       if (digit.level != SofteningDigit::no_digit) softening.level = report->softening_level;
-      keys[k] = lower ? softening.lower(at) : softening.upper(at, softening.of(points.species, i));
+      keys[k] = lower ? lower_key(points, report->frame, softening, i) : upper_key(points, report->frame, softening, i);
     });
   };
   constexpr int key_bits = 3 * key_levels;
@@ -338,29 +344,90 @@ template <class Real>
 void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest,
                           const ForestShare& share) {
   device_.make_current();
+  begin(points, share);
+  has_accelerations_ = knows_spread_ = false;
+  const SofteningDigit digit = softening_digits(softening);
+  together(share.ranks, [&] {
+    plant(forest);
+    if (count_ == 0) {
+      if (share.ranks) report_.frame = frame_within({0, 0, 0}, {0, 0, 0}, share.mass, points.box);
+      return;
+    }
+    find_frame(points, softening.apart, share.mass);
+    Arena given(device_);
+    room_for_links(*this, given, std::max(first_guess_of_cells(count_), link_.size()));
+  });
+  make_cells(points, digit, share.ranks);
+  digit_level_ = softening.uniform ? SofteningDigit::no_digit : softening_level(report_.frame.side, softening.apart);
+  together(share.ranks, [&] {
+    if (count_ > 0) upward(points, softening, order, false);
+  });
+}
+
+/// The next tree has these points.
+template <class T>
+template <class Real>
+void OctreeCuda<T>::begin(const Points<Real>& points, const ForestShare& share) {
+  again_ = nullptr;
   count_ = points.count;
   share_ = share;
-  has_accelerations_ = knows_spread_ = false;
   periodic_ = points.box.periodic();
   level_count_ = 0;
-  plant(forest);
-  if (count_ == 0) {
-    if (share.ranks) report_.frame = frame_within({0, 0, 0}, {0, 0, 0}, share.mass, points.box);
-    return;
-  }
-  find_frame(points, softening.apart, share.mass);
-  const SofteningDigit digit = softening_digits(softening);
+}
+
+/// For cells whose frame is known.
+template <class T>
+void OctreeCuda<T>::begin_report(const Frame& frame, int digit_level) {
+  report_ = {};
+  report_.frame = frame, report_.finite = 1, report_.softening_level = digit_level;
+  Arena(device_).room(device_report_, 1);
+  device_report_.from_host(&report_);
+}
+
+template <class T>
+template <class Real>
+void OctreeCuda<T>::make_cells(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks,
+                               bool crowded) {
   Arena given(device_);
-  room_for_links(*this, given, std::max(first_guess_of_cells(count_), link_.size()));
   for (const KeyDepth depth : {KeyDepth::coarse, KeyDepth::fine, KeyDepth::both}) {
-    sort_points(points, digit, depth);
-    while (!split_cells(depth)) {
-      room_for_links(*this, given, 2 * link_.size());
-    }
-    if (!report_.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-    if (!report_.crowded) break;
+    std::int64_t deeper = depth == KeyDepth::coarse && crowded ? 1 : 0;
+    together(ranks, [&] {
+      if (deeper || count_ == 0) return;
+      sort_points(points, digit, depth);
+      while (!split_cells(depth)) room_for_links(*this, given, 2 * link_.size());
+      if (!report_.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+      deeper = report_.crowded;
+    });
+    if (ranks) ranks->all_reduce(&deeper, 1, Reduction::maximum);
+    has_lower_ = depth == KeyDepth::both;
+    if (!deeper) break;
   }
-  upward(points, softening, order, false);
+  if (count_ > 0) device_.memory().copy(upper_.data(), keys_, static_cast<std::size_t>(count_) * sizeof(std::uint64_t));
+}
+
+template <class T>
+template <class Real>
+void OctreeCuda<T>::make_again(const Points<Real>& points, const double* acceleration, const KeptTree& kept,
+                               const Forest& forest, const ForestShare& share) {
+  device_.make_current();
+  begin(points, share);
+  spread_ = kept.spread, knows_spread_ = true;
+  digit_level_ = kept.digit_level;
+  has_accelerations_ = kept.has_accelerations;
+  together(share.ranks, [&] {
+    plant(forest);
+    begin_report(kept.frame, kept.digit_level);
+    Arena given(device_);
+    if (count_ > 0) room_for_links(*this, given, std::max(first_guess_of_cells(count_), link_.size()));
+  });
+  make_cells(points, {}, share.ranks);
+  if (!has_accelerations_ || count_ == 0) return;
+  together(share.ranks, [&] {
+    Arena given(device_);
+    room_for_accelerations(*this, given, cells());
+    take_estimates_cuda(link_.data(), parent_.data(), cells(), place_.data(), acceleration, acceleration_.data(),
+                        device_.stream());
+  });
 }
 
 template <class T>
@@ -405,6 +472,7 @@ void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& soft
   UpwardPassCuda<T> pass;
   pass.frame = report_.frame;
   if (moved && periodic_) pass.period = unit_period(points.box, report_.frame);
+  pass.upper = upper_.data(), pass.digit_level = digit_level_;
   pass.place = place_.data();
   for (int s = 0; s < 6; ++s) pass.species_epsilon2[s] = square(s);
   pass.kernel = softening.kernel;
@@ -450,6 +518,14 @@ template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftenin
                                        const ForestShare&);
 template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int, const Forest&,
                                         const ForestShare&);
+#define PERGOLA_CELLS_OF(T, Real)                                                                             \
+  template void OctreeCuda<T>::make_cells(const Points<Real>&, const SofteningDigit&, Communicator*, bool);   \
+  template void OctreeCuda<T>::make_again(const Points<Real>&, const double*, const KeptTree&, const Forest&, \
+                                          const ForestShare&);
+PERGOLA_CELLS_OF(float, float)
+PERGOLA_CELLS_OF(float, double)
+PERGOLA_CELLS_OF(double, double)
+#undef PERGOLA_CELLS_OF
 template bool OctreeCuda<float>::sum_masses(const Points<float>&, std::int64_t (&)[ExactSum::limbs]);
 template bool OctreeCuda<float>::sum_masses(const Points<double>&, std::int64_t (&)[ExactSum::limbs]);
 template bool OctreeCuda<double>::sum_masses(const Points<double>&, std::int64_t (&)[ExactSum::limbs]);

@@ -5,15 +5,15 @@
 // level by level: every cell of a level is split at once, (4) the upward pass (tree/moments_cuda.cuh). The host waits
 // once, for the numbers of cells. refresh() repeats step 4 with new positions. The numbers of cells below the roots
 // depend on the order of atomics. No result depends on them, because lists follow the order of children.
+#include <memory>
+
 #include "base/exact_sum.hpp"
-#include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "tree/cells_cuda.cuh"
+#include "tree/kept_tree.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
-#include "tree/saved_shares.hpp"
-#include "tree/saved_tree.hpp"
 
 namespace pergola::tree {
 
@@ -41,7 +41,7 @@ struct BuildReport {
   Frame frame;
 };
 
-/// The size of the leaves, in whole numbers; tree/saved_tree.hpp.
+/// The size of the leaves, in whole numbers; tree/kept_tree.hpp.
 struct TreeSpread {
   std::int64_t sum, leaves;
   std::uint32_t broken;  // 1: a position is no finite number
@@ -69,21 +69,18 @@ class OctreeCuda {
   /// As OctreeCpu::refresh; the forest is that of a tree built now. Waits once.
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
-  /// Saves what refresh() needs.
-  void save(StateBlocks& blocks);
-  bool restore(const StateBlocks& blocks, std::int64_t count, bool periodic);
-  /// The same of a forest that ranks share. What is saved is the tree of one rank, of which each has its share.
-  /// `places`: of this rank's own particles among all. A share is restored from the part of that tree which it has.
-  void save_share(StateSource& to, const std::vector<std::uint32_t>& places);
-  void restore_share(const SavedTree& part, const ForestShare& share);
+  /// As OctreeCpu's.
+  std::shared_ptr<const KeptTree> keep();
+  void take_up(std::shared_ptr<const KeptTree> kept);
+  /// The cells of a kept tree again, for points that have their keys and accelerations (null: none). refresh() follows.
+  template <class Real>
+  void make_again(const Points<Real>& points, const double* acceleration, const KeptTree& kept,
+                  const Forest& forest = {}, const ForestShare& share = {});
   /// The first `count` points are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to, std::int64_t count);
   /// Of a forest that ranks share: adds the work of cells, but for those of ghosts, to that of the plots of their
   /// roots.
   void add_work(const std::uint32_t* work, unsigned long long* by_root_block);
-  /// As OctreeCpu.
-  void put_aside();
-  void take_up();
   /// Estimates the accelerations for opening tests with a tolerance; once after each build.
   void estimate_accelerations();
   /// As OctreeCpu::estimate_accelerations, from what find_rest() has found along each axis.
@@ -147,42 +144,28 @@ class OctreeCuda {
   void sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth);
   void sort_keys(int unsorted_bits, int key_bits);
   void order_by_id(const std::uint64_t* id, int unsorted_bits);
+  /// `ranks`: all of them sort as deep as one must; null: there are no others. `crowded`: the coarse digits will not
+  /// do.
+  template <class Real>
+  void make_cells(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks, bool crowded = false);
+  template <class Real>
+  void begin(const Points<Real>& points, const ForestShare& share);
+  void begin_report(const Frame& frame, int digit_level);
   void plant(const Forest& forest);
   void start_roots();  // tree/roots_cuda.cu, as plant()
   bool split_cells(KeyDepth depth);
-  /// `moved`: particles stay with the leaf of the pass before.
+  /// `moved`: particles stay with their leaf.
   template <class Real>
   void upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved);
   void measure_spread(int which, const Vec3<double>& period);
   void know_spread();
-  /// What a rank tells of the tree whose first `own` points are its own, in tree/forest_share_cuda.cu; places: empty:
-  /// as they stand.
-  ExportedTree exported(std::int64_t own, const std::vector<std::uint32_t>& places);
-  void take(const SavedTree& saved, bool periodic);
+  std::shared_ptr<KeptTree> kept_points(std::int64_t own);
 
  protected:
   /// The cells of level 0, where these are not the one root.
   virtual void start_level() {
     if (forest_.level > 0) start_roots();
   }
-
-  /// What refresh() needs.
-  struct Skeleton {
-    std::int64_t count = 0;
-    bool has_accelerations = false, periodic = false, knows_spread = false;
-    std::int64_t spread = 0;
-    Frame frame;
-    Forest forest;
-    ForestShare share;
-    int level_count = 0;
-    std::vector<std::uint32_t> level_begin;
-    Buffer<std::uint32_t> root_place, root_at;
-    Buffer<RootsAlong> roots_along;
-    Buffer<std::uint32_t> place, parent;
-    Buffer<CellLink> link;
-    Buffer<CellRecord> record;
-    Buffer<float> acceleration;
-  };
 
   Device device_;
   std::int64_t count_ = 0;
@@ -192,6 +175,9 @@ class OctreeCuda {
   double same_epsilon2_ = 0;
   bool knows_spread_ = false;
   std::int64_t spread_ = 0;  // when it was built; found when it is first asked for
+  int digit_level_ = SofteningDigit::no_digit;
+  bool has_lower_ = false;
+  std::shared_ptr<const KeptTree> again_;  // not null: cells are yet to be made of it
   BuildReport report_{};
   Forest forest_;
   ForestShare share_;
@@ -200,7 +186,7 @@ class OctreeCuda {
   std::uint32_t fetched_cells_ = 0;  // after all others; tree/spread_octree_cuda.cuh
   std::uint64_t* keys_ = nullptr;    // in the arena: sorted ones, after sort_keys()
   Buffer<std::byte> arena_, sort_scratch_;
-  Buffer<std::uint64_t> lower_;
+  Buffer<std::uint64_t> upper_, lower_;  // keys when it was built, in the tree's order; lower_ where it has them
   Buffer<double> partial_;
   Buffer<unsigned long long> mass_limbs_;  // zeros between two uses
   Buffer<BuildReport> device_report_;
@@ -213,7 +199,6 @@ class OctreeCuda {
   Buffer<CellLink> link_;
   Buffer<CellRecord> record_;
   Buffer<float> acceleration_;
-  Skeleton aside_;
 };
 
 }  // namespace pergola::tree

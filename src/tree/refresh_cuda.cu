@@ -1,4 +1,4 @@
-// The octree on a GPU after the particles have moved a little; checkpoints of it.
+// The octree on a GPU after the particles have moved a little, and what is kept of it.
 //
 // A refresh keeps cells and the order of particles. It repeats the upward pass with the new positions, and measures how
 // much the leaves have spread: a whole number, so that its sum is the same in any order and on any number of ranks.
@@ -99,12 +99,15 @@ template <class Real>
 bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order,
                             const Forest& forest) {
   device_.make_current();
+  if (const auto kept = std::exchange(again_, nullptr)) {
+    if (points.count != kept->count() || forest.level != kept->root_level) return false;
+    Points<Real> with_keys = points;
+    with_keys.upper = kept->upper.data(), with_keys.lower = kept->has_lower ? kept->lower.data() : nullptr;
+    make_again(with_keys, kept->has_accelerations ? kept->acceleration.data() : nullptr, *kept, forest);
+  }
   if (points.count != count_) return false;
   if (count_ == 0 && !share_.ranks) return true;
-  if (forest_.level > 0) {
-    if (forest.level != forest_.level) return false;
-    if (roots_along_.size() == 0) plant(forest);  // restored
-  }
+  if (forest.level != forest_.level) return false;
   const Vec3<double> period = periodic_ ? unit_period(points.box, report_.frame) : Vec3<double>{0, 0, 0};
   std::vector<TreeSpread> spread(2);
   if (count_ > 0) {
@@ -139,126 +142,63 @@ void OctreeCuda<T>::know_spread() {
   knows_spread_ = true;
 }
 
-/// What refresh() builds on: frame, order, cells, the spread at the build, and the accelerations for the opening test.
+/// By point: that of the first `own` ones.
 template <class T>
-void OctreeCuda<T>::save(StateBlocks& blocks) {
+std::shared_ptr<KeptTree> OctreeCuda<T>::kept_points(std::int64_t own) {
   device_.make_current();
-  if (count_ > 0) know_spread();
-  StateSource all;
-  save_in_shares(*serial_communicator(), exported(count_, {}), tree_kind("cuda", periodic_), all);
-  StateBlocks found = all.blocks();
-  for (auto& [name, bytes] : found.blocks()) blocks.blocks()[name] = std::move(bytes);
+  const auto kept = std::make_shared<KeptTree>();
+  kept->device = device_;
+  kept->frame = report_.frame, kept->digit_level = digit_level_, kept->root_level = forest_.level;
+  kept->spread = spread_;
+  kept->has_lower = has_lower_, kept->has_accelerations = has_accelerations_;
+  kept->upper = {device_, own};
+  if (has_lower_) kept->lower = {device_, own};
+  cuda::launch("tree keys", count_, device_.stream(),
+               [own, place = place_.data(), upper = upper_.data(), lower = lower_.data(), to_upper = kept->upper.data(),
+                to_lower = kept->lower.data()] __device__(std::int64_t k) {
+                 const std::uint32_t i = place[k];
+                 if (i >= own) return;
+                 to_upper[i] = upper[k];
+                 if (to_lower) to_lower[i] = lower[k];
+               });
+  if (!has_accelerations_) return kept;
+  kept->acceleration = {device_, own};
+  cuda::launch("tree estimate", count_ > 0 ? level_begin_[level_count_] : 0, device_.stream(),
+               [own, count = static_cast<std::uint32_t>(count_), link = link_.data(), place = place_.data(),
+                acceleration = acceleration_.data(), to = kept->acceleration.data()] __device__(std::int64_t c) {
+                 const CellLink leaf = link[c];
+                 if (leaf.children > 0 || leaf.first >= count) return;  // or of another rank
+                 for (std::uint32_t k = leaf.first; k < leaf.first + leaf.count; ++k)
+                   if (place[k] < own) to[place[k]] = static_cast<double>(acceleration[c]);
+               });
+  return kept;
 }
 
 template <class T>
-bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count, bool periodic) {
-  SavedTree saved;
-  if (!saved.restore(blocks, tree_kind("cuda", periodic), count) || saved.level_begin.size() > most_levels + 1)
-    return false;
-  share_ = {};
-  take(saved, periodic);
-  return true;
-}
-
-template <class T>
-void OctreeCuda<T>::restore_share(const SavedTree& part, const ForestShare& share) {
-  share_ = share;
-  take(part, true);
-}
-
-/// Puts a saved tree onto the device. Moments are missing until the next refresh().
-template <class T>
-void OctreeCuda<T>::take(const SavedTree& saved, bool periodic) {
+std::shared_ptr<const KeptTree> OctreeCuda<T>::keep() {
   device_.make_current();
-  count_ = std::ssize(saved.order);
-  periodic_ = periodic;
-  level_count_ = 0;
-  if (count_ == 0 && !share_.ranks) return;
-  report_.frame = saved.frame;
-  spread_ = saved.spread;
-  knows_spread_ = true;
-  forest_ = Forest();
-  forest_.level = saved.root_level;
-  if (forest_.level > 0) {
-    std::vector<std::uint32_t> at(static_cast<std::size_t>(forest_.places() + 1), no_root);
-    for (std::size_t r = 0; r < saved.root.size(); ++r) at[saved.root[r]] = static_cast<std::uint32_t>(r);
-    std::vector<std::uint32_t> place = saved.root;
-    place.resize(static_cast<std::size_t>(forest_.places()));  // the room of room_for_roots()
-    root_place_ = Buffer<std::uint32_t>(device_, place), root_at_ = Buffer<std::uint32_t>(device_, at);
-    roots_along_ = {};
-  }
-  place_ = Buffer<std::uint32_t>(device_, saved.order);
-  level_count_ = static_cast<int>(saved.level_begin.size()) - 1;
-  std::copy(saved.level_begin.begin(), saved.level_begin.end(), level_begin_);
-  link_ = Buffer<CellLink>(device_, saved.link);
-  parent_ = Buffer<std::uint32_t>(device_, saved.parent);
-  has_accelerations_ = !saved.acceleration.empty();
-  if (has_accelerations_)
-    acceleration_ = Buffer<float>(device_, std::vector<float>(saved.acceleration.begin(), saved.acceleration.end()));
-  if (periodic) {
-    std::vector<CellRecord> record(saved.link.size());
-    for (std::size_t c = 0; c < record.size(); ++c)
-      record[c].x = saved.centre[3 * c], record[c].y = saved.centre[3 * c + 1], record[c].z = saved.centre[3 * c + 2];
-    record_ = Buffer<CellRecord>(device_, record);
-  }
+  if (again_ || count_ == 0) return again_;
+  know_spread();
+  return kept_points(count_);
 }
 
-/// Suspends the tree while another is built in its place: what refresh() needs moves aside; scratch stays.
 template <class T>
-void OctreeCuda<T>::put_aside() {
-  device_.make_current();
-  aside_ = {count_,
-            has_accelerations_,
-            periodic_,
-            knows_spread_,
-            spread_,
-            report_.frame,
-            forest_,
-            share_,
-            level_count_,
-            {level_begin_, level_begin_ + level_count_ + 1},
-            std::move(root_place_),
-            std::move(root_at_),
-            std::move(roots_along_),
-            std::move(place_),
-            std::move(parent_),
-            std::move(link_),
-            std::move(record_),
-            std::move(acceleration_)};
+void OctreeCuda<T>::take_up(std::shared_ptr<const KeptTree> kept) {
+  again_ = std::move(kept);
   count_ = 0;
-}
-
-template <class T>
-void OctreeCuda<T>::take_up() {
-  device_.make_current();
-  count_ = aside_.count, report_.frame = aside_.frame;
-  has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
-  knows_spread_ = aside_.knows_spread, spread_ = aside_.spread;
-  forest_ = aside_.forest, share_ = aside_.share, level_count_ = aside_.level_count;
-  root_place_ = std::move(aside_.root_place), root_at_ = std::move(aside_.root_at);
-  roots_along_ = std::move(aside_.roots_along);
-  std::copy(aside_.level_begin.begin(), aside_.level_begin.end(), level_begin_);
-  place_ = std::move(aside_.place), parent_ = std::move(aside_.parent), link_ = std::move(aside_.link);
-  record_ = std::move(aside_.record), acceleration_ = std::move(aside_.acceleration);
-  aside_ = {};
+  if (again_) report_.frame = again_->frame;
 }
 
 template void OctreeCuda<float>::measure_spread(int, const Vec3<double>&);
 template void OctreeCuda<double>::measure_spread(int, const Vec3<double>&);
 template void OctreeCuda<float>::know_spread();
 template void OctreeCuda<double>::know_spread();
-template void OctreeCuda<float>::restore_share(const SavedTree&, const ForestShare&);
-template void OctreeCuda<double>::restore_share(const SavedTree&, const ForestShare&);
-template void OctreeCuda<float>::take(const SavedTree&, bool);
-template void OctreeCuda<double>::take(const SavedTree&, bool);
-template void OctreeCuda<float>::save(StateBlocks&);
-template void OctreeCuda<double>::save(StateBlocks&);
-template bool OctreeCuda<float>::restore(const StateBlocks&, std::int64_t, bool);
-template bool OctreeCuda<double>::restore(const StateBlocks&, std::int64_t, bool);
-template void OctreeCuda<float>::put_aside();
-template void OctreeCuda<double>::put_aside();
-template void OctreeCuda<float>::take_up();
-template void OctreeCuda<double>::take_up();
+template std::shared_ptr<KeptTree> OctreeCuda<float>::kept_points(std::int64_t);
+template std::shared_ptr<KeptTree> OctreeCuda<double>::kept_points(std::int64_t);
+template std::shared_ptr<const KeptTree> OctreeCuda<float>::keep();
+template std::shared_ptr<const KeptTree> OctreeCuda<double>::keep();
+template void OctreeCuda<float>::take_up(std::shared_ptr<const KeptTree>);
+template void OctreeCuda<double>::take_up(std::shared_ptr<const KeptTree>);
 template bool OctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int, const Forest&);
 template bool OctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int, const Forest&);
 template bool OctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int, const Forest&);

@@ -192,15 +192,14 @@ bool DistributedOctree<T>::is_group(std::uint32_t cell) const {
 /// As OctreeCpu<T>::set_accelerations() has them. Groups may be cells of the top: all ranks with particles in it
 /// estimate the same.
 template <class T>
-template <class Space, class OfGroup>
-void DistributedOctree<T>::set_accelerations(const Space& space, const OfGroup& of_group) {
+template <class OfGroup>
+void DistributedOctree<T>::set_accelerations(const OfGroup& of_group) {
   has_accelerations_ = true;
   if (total_ == 0) return;
   const auto& link = cells_.link;
   std::vector<std::uint32_t> groups;
   for (std::uint32_t cell = 0; cell < own_end_; ++cell)
     if (own_cell_[cell] && is_group(cell)) groups.push_back(cell);
-  fetch_for_estimate(space);
   Arena arena(device_);
   arena.room(this->acceleration_, own_end_);
   double* const a = this->acceleration_.data();
@@ -236,8 +235,21 @@ void DistributedOctree<T>::set_accelerations(const Space& space, const OfGroup& 
 
 template <class T>
 void DistributedOctree<T>::estimate_accelerations() {
-  set_accelerations(OpenSpace(),
-                    [&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
+  if (total_ > 0) fetch_for_estimate(OpenSpace());
+  set_accelerations([&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
+}
+
+/// Those of a tree that is made again, by kept particle: one of a group tells that of the group.
+template <class T>
+void DistributedOctree<T>::take_accelerations(const double* kept) {
+  const std::vector<double> here = routing_.there(kept);
+  set_accelerations([&](std::uint32_t cell) {
+    while (cell < top_cells_ && cells_.link[cell].children > 0 && cells_.link[cell].child < top_cells_) {
+      cell = cells_.link[cell].child;
+      while (!own_cell_[cell]) ++cell;
+    }
+    return here[sort_.values.data()[cells_.link[cell].first]];
+  });
 }
 
 /// Of the cells of the top that are groups and hold several of its leaves: the sums of `rest`, which is that of the
@@ -279,7 +291,8 @@ void DistributedOctree<T>::estimate_accelerations(const ShortRangeBox<double>& b
   const std::array<const Real*, 3> here{room<Real>(0), room<Real>(1), room<Real>(2)};
   send_there<Real>({rest[0], rest[1], rest[2]}, {room<Real>(0), room<Real>(1), room<Real>(2)});
   const std::vector<Vec3<double>> in_top = sums_in_top(here);
-  set_accelerations(box, [&](std::uint32_t cell) {
+  fetch_for_estimate(box);
+  set_accelerations([&](std::uint32_t cell) {
     const CellLink& link = cells_.link[cell];
     const bool among_leaves = cell < top_cells_ && link.children > 0 && link.child < top_cells_;
     Vec3<double> sum{0, 0, 0};
@@ -343,6 +356,8 @@ void DistributedOctree<T>::fetch_for_walk(const ShortRangeBox<T>& space, const O
   fetch_in(space, opening, active);
 }
 
+template void DistributedOctree<float>::take_accelerations(const double*);
+template void DistributedOctree<double>::take_accelerations(const double*);
 template void DistributedOctree<float>::estimate_accelerations();
 template void DistributedOctree<double>::estimate_accelerations();
 template void DistributedOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const float* const (&)[3],

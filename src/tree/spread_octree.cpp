@@ -33,7 +33,8 @@ void fail_elsewhere(std::uint32_t cell) {
 
 template <class T>
 template <class Real>
-void DistributedOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
+void DistributedOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order,
+                                 const KeptTree* again) {
   keep_weights();
   expansion_order_ = order;
   has_accelerations_ = false;
@@ -54,9 +55,14 @@ void DistributedOctree<T>::build(const Points<Real>& kept, const TreeSoftening& 
   masses_differ_ = !equal_mass;
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
+  if (again) frame_ = again->frame, digit.level = again->digit_level;
+  this->digit_level_ = digit.level;
   routing_ = std::move(last);  // its memory serves again
   TopTree top = route(kept, digit);
-  const Points<Real> here = bring(kept, equal_mass, with_species, with_id);
+  Points<Real> here = bring(kept, equal_mass, with_species, with_id);
+  std::vector<std::uint64_t> upper_keys, lower_keys;
+  if (again) upper_keys = routing_.there(kept.upper), here.upper = upper_keys.data();
+  if (again && again->has_lower) lower_keys = routing_.there(kept.lower), here.lower = lower_keys.data();
   count_ = here.count;
   if (!merge_arrived(here, digit)) this->sort_by_place(here, digit);
   this->order_points(here, digit, ranks_.get());
@@ -66,8 +72,10 @@ void DistributedOctree<T>::build(const Points<Real>& kept, const TreeSoftening& 
   grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
   give_back_sorting();
   begin_domain();
+  if (again && this->periodic_) this->follow_leaves(unit_period(kept.box, frame_));
   upward_to_top();
-  this->spread_ = survey_all({0, 0, 0}).spread;
+  this->spread_ = again ? again->spread : survey_all({0, 0, 0}).spread;
+  if (again && again->has_accelerations) take_accelerations(again->acceleration.data());
 }
 
 /// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
@@ -232,8 +240,8 @@ template class DistributedOctree<double>;
 template Frame DistributedOctree<float>::frame_of(const Points<float>&) const;
 template Frame DistributedOctree<float>::frame_of(const Points<double>&) const;
 template Frame DistributedOctree<double>::frame_of(const Points<double>&) const;
-template void DistributedOctree<float>::build(const Points<float>&, const TreeSoftening&, int);
-template void DistributedOctree<float>::build(const Points<double>&, const TreeSoftening&, int);
-template void DistributedOctree<double>::build(const Points<double>&, const TreeSoftening&, int);
+template void DistributedOctree<float>::build(const Points<float>&, const TreeSoftening&, int, const KeptTree*);
+template void DistributedOctree<float>::build(const Points<double>&, const TreeSoftening&, int, const KeptTree*);
+template void DistributedOctree<double>::build(const Points<double>&, const TreeSoftening&, int, const KeptTree*);
 
 }  // namespace pergola::tree

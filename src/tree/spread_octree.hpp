@@ -13,9 +13,6 @@
 
 namespace pergola::tree {
 
-class SavedPieces;
-struct SavedTop;
-
 /// The octree of particles distributed over ranks, on the CPU: of the tree that one rank would build over all of
 /// them each rank has the top, the cells of its domain, which are whole branches, and those of other domains that its
 /// particles meet. What it has has the same bits as there, and children stand in the same order, so that walks over it
@@ -30,7 +27,10 @@ class DistributedOctree : public OctreeCpu<T> {
   /// much of the work that was counted since the last build, where the same particles were there, and else as many of
   /// them. Throws Error(numerics) on all ranks when a position is not finite.
   template <class Real>
-  void build(const Points<Real>& kept, const TreeSoftening& softening, int order);
+  void build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
+    again_ = nullptr;
+    build(kept, softening, order, nullptr);
+  }
   /// The frame that build() would have, with the total mass. Throws as it does.
   template <class Real>
   Frame frame_of(const Points<Real>& kept) const;
@@ -42,7 +42,7 @@ class DistributedOctree : public OctreeCpu<T> {
   /// As OctreeCpu's: particles stay with the rank of their cell, and what was fetched of other ranks is forgotten. The
   /// same answer on all ranks.
   template <class Real>
-  bool refresh(const Points<Real>& kept, const TreeSoftening& softening);
+  bool refresh(const Points<Real>& kept, const TreeSoftening& softening, int order);
   /// Fetches whatever a walk for these particles meets with this opening.
   void fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active);
   void fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening, const ActiveSet& active);
@@ -52,14 +52,10 @@ class DistributedOctree : public OctreeCpu<T> {
   /// Counted since the last build on this rank: walks, and the particles of all builds and refreshes.
   std::int64_t work() const;
 
-  /// What refresh() builds on, as one rank saves it (tree/saved_tree.hpp): each rank has its share of the cells and of
-  /// the order of particles.
-  void save(StateSource& to, const std::string& kind) const;
-  /// From that, which each rank reads what it needs of, and keeps its share of `total` particles (comm/shares.hpp).
-  bool restore(StateInput& from, const std::string& kind, std::int64_t total, int order, bool periodic);
-  void put_aside();
-  void take_up();
-  /// Memory that holds nothing for the next build, or, once put aside and taken up, for the next refresh.
+  /// As OctreeCpu's, by the particles that this rank keeps.
+  std::shared_ptr<const KeptTree> keep();
+  void take_up(std::shared_ptr<const KeptTree> kept);
+  /// The tree goes, with its memory.
   void give_back_memory();
   /// The particles are kept where they are worked on from now on: the k-th that arrived here at places[k].
   void keep_here(std::vector<std::uint32_t> places);
@@ -89,8 +85,8 @@ class DistributedOctree : public OctreeCpu<T> {
 
  private:
   using Base = OctreeCpu<T>;
-  using Base::by_particle_, Base::cells_, Base::count_, Base::device_, Base::expansion_order_, Base::extent_,
-      Base::frame_, Base::has_accelerations_, Base::multipole_, Base::scale_, Base::shape_, Base::sort_;
+  using Base::again_, Base::by_particle_, Base::cells_, Base::count_, Base::device_, Base::expansion_order_,
+      Base::extent_, Base::frame_, Base::has_accelerations_, Base::multipole_, Base::scale_, Base::shape_, Base::sort_;
 
   /// Where the children or particles of a cell that are elsewhere can be had.
   struct Origin {
@@ -115,6 +111,9 @@ class DistributedOctree : public OctreeCpu<T> {
     void tell(Communicator& ranks, const std::vector<std::size_t>& out, std::vector<std::size_t>& in) const;
   };
 
+  /// `again`: the tree that is made again; null: a new one.
+  template <class Real>
+  void build(const Points<Real>& kept, const TreeSoftening& softening, int order, const KeptTree* again);
   template <class Real>
   std::optional<double> find_common_frame(const Points<Real>& kept, std::int64_t total, Frame& frame) const;
   template <class Real>
@@ -132,11 +131,12 @@ class DistributedOctree : public OctreeCpu<T> {
   std::vector<std::int64_t> weights_before(const SortBuffers& sort, std::int64_t n) const;
   std::vector<std::uint32_t> take_top(TopTree top);
   void begin_domain();
-  void find_way(SavedPieces& saved, const SavedTop& top);
   void forget_fetched();
   void give_back_fetched();
   void give_back_sorting();
   typename OctreeCpu<T>::LeafSurvey survey_all(const Vec3<double>& period) const;
+  void take_accelerations(const double* kept);
+  bool still_serves(const Vec3<double>& period) const;
   void upward_to_top();
   void share_top_leaves();
   void mark_own_cells();
@@ -145,8 +145,8 @@ class DistributedOctree : public OctreeCpu<T> {
   bool is_group(std::uint32_t cell) const;
   template <class Real>
   std::vector<Vec3<double>> sums_in_top(const std::array<const Real*, 3>& rest) const;
-  template <class Space, class OfGroup>
-  void set_accelerations(const Space& space, const OfGroup& of_group);
+  template <class OfGroup>
+  void set_accelerations(const OfGroup& of_group);
   template <class Space>
   void look_for_estimate(const Space& space, std::uint32_t of, std::uint32_t from, MissingCells& missing) const;
   template <class Space>
@@ -180,20 +180,6 @@ class DistributedOctree : public OctreeCpu<T> {
   std::vector<std::uint64_t> work_;     // of walks since the last build; of top and own cells
   std::int64_t walks_ = 0, times_ = 0;  // since then; and how often particles were taken in or moved
   std::vector<std::uint32_t> weight_;   // of the particles that are kept here; empty: equal
-
-  /// What is put aside beside OctreeCpu's.
-  struct Domain {
-    Routing routing;
-    std::int64_t total = 0;
-    std::vector<TopTree::Leaf> leaves;
-    std::uint32_t top_cells = 0, own_end = 0;
-    std::vector<Origin> origin;
-    std::vector<std::uint8_t> own_cell, foreign;
-    std::vector<std::uint64_t> work;
-    std::int64_t walks = 0, times = 0;
-    std::vector<std::uint32_t> weight;
-  };
-  Domain aside_;
 };
 
 }  // namespace pergola::tree

@@ -121,37 +121,60 @@ template <class Real>
 void DistributedOctreeCuda<T>::build(Points<Real> here, const BringMasses<Real>& bring_masses,
                                      const TreeSoftening& softening, int order, const Frame& frame, TopTree top) {
   device_.make_current();
-  count_ = here.count;
   order_ = order;
-  has_accelerations_ = knows_spread_ = has_place_of_ = false;
+  has_accelerations_ = knows_spread_ = false;
+  make_cells_below(here, softening_digits(softening), frame,
+                   softening.uniform ? SofteningDigit::no_digit : softening_level(frame.side, softening.apart),
+                   std::move(top));
+  make_moments(here, bring_masses, softening, false);
+}
+
+template <class T>
+template <class Real>
+bool DistributedOctreeCuda<T>::make_again(Points<Real> here, const double* acceleration, const KeptTree& kept,
+                                          const BringMasses<Real>& bring_masses, const TreeSoftening& softening,
+                                          int order, TopTree top) {
+  device_.make_current();
+  order_ = order;
+  spread_ = kept.spread, knows_spread_ = true;
+  make_cells_below(here, {}, kept.frame, kept.digit_level, std::move(top));
+  make_moments(here, bring_masses, softening, true);
+  has_accelerations_ = kept.has_accelerations;
+  if (has_accelerations_) {
+    Arena(device_).room(acceleration_, own_end(), own_end() / 16);
+    take_estimates_cuda(link_.data(), parent_.data(), own_end(), place_.data(), acceleration, acceleration_.data(),
+                        device_.stream(), {not_own_.data(), top_cells(), {}});
+    share_least_of_top();
+  }
+  return still_serves();
+}
+
+/// Of the leaves of the top that are this rank's.
+template <class T>
+template <class Real>
+void DistributedOctreeCuda<T>::make_cells_below(const Points<Real>& here, const SofteningDigit& digit,
+                                                const Frame& frame, int digit_level, TopTree top) {
+  count_ = here.count;
+  has_place_of_ = false;
   fetched_cells_ = 0;
+  digit_level_ = digit_level;
   take_top(std::move(top));
-  report_ = {};
-  report_.frame = frame, report_.finite = 1;
-  report_.softening_level = softening_level(frame.side, softening.apart);
+  this->begin_report(frame, digit_level);
   Arena given(device_);
-  given.room(device_report_, 1);
-  device_report_.from_host(&report_);
-  const SofteningDigit digit = softening_digits(softening);
-  const auto room_for_links = [&](std::int64_t cells) { given.room(link_, cells), given.room(parent_, cells); };
-  room_for_links(std::max(first_guess_of_cells(count_) + top_cells(), link_.size()));
+  this->room_for_links(*this, given, std::max(first_guess_of_cells(count_) + top_cells(), link_.size()));
   level_begin_[0] = 0, level_begin_[1] = top_cells(), level_count_ = 1;
   if (count_ == 0) start_level();
-  for (const KeyDepth depth : {KeyDepth::coarse, KeyDepth::fine, KeyDepth::both}) {
-    // A cell of the top that a digit beyond the sorted ones splits is crowded too.
-    std::int64_t crowded = depth == KeyDepth::coarse && top_.finest_shift < coarse_unsorted_bits ? 1 : 0;
-    on_all(*ranks_, [&] {
-      if (crowded || count_ == 0) return;
-      this->sort_points(here, digit, depth);
-      while (!this->split_cells(depth)) room_for_links(2 * link_.size());
-      crowded = report_.crowded;
-    });
-    ranks_->all_reduce(&crowded, 1, Reduction::maximum);
-    if (!crowded) break;
-  }
+  // A cell of the top that a digit beyond the sorted ones splits is crowded too.
+  this->make_cells(here, digit, ranks_.get(), top_.finest_shift < coarse_unsorted_bits);
+}
+
+template <class T>
+template <class Real>
+void DistributedOctreeCuda<T>::make_moments(Points<Real> here, const BringMasses<Real>& bring_masses,
+                                            const TreeSoftening& softening, bool moved) {
   here.mass = masses<Real>(count_, bring_masses);
-  on_all(*ranks_, [&] { this->upward(here, softening, order, false); });
-  share_top(order);
+  on_all(*ranks_, [&] { this->upward(here, softening, order_, moved); });
+  share_top(order_);
   list_own();
   begin_fetching();
   begin_to_count();
@@ -259,7 +282,6 @@ void DistributedOctreeCuda<T>::list_own() {
   while (!own_counts_.empty() && own_counts_.back() == 0) own_counts_.pop_back();
 }
 
-/// A group of the top is estimated by all ranks with particles in it: it is the same.
 template <class T>
 void DistributedOctreeCuda<T>::estimate_accelerations() {
   if (has_accelerations_) return;
@@ -271,6 +293,12 @@ void DistributedOctreeCuda<T>::estimate_accelerations() {
     estimate_cuda(record_.data(), link_.data(), parent_.data(), own_end(), acceleration_.data(), device_.stream(),
                   {not_own_.data(), top_cells(), missing()});
   } while (fetch_missing());
+  share_least_of_top();
+}
+
+/// A group of the top has the same estimate on all ranks with particles in it; a cell above has the least below it.
+template <class T>
+void DistributedOctreeCuda<T>::share_least_of_top() {
   const auto of_top = on_host(device_, acceleration_.data(), top_cells());
   std::vector<double> least(of_top.begin(), of_top.end());
   ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
@@ -330,9 +358,11 @@ ServedCells DistributedOctreeCuda<T>::asking(const std::uint32_t* numbers, std::
 
 template class DistributedOctreeCuda<float>;
 template class DistributedOctreeCuda<double>;
-#define PERGOLA_DISTRIBUTED_OCTREE_OF(T, Real)                                                                     \
-  template void DistributedOctreeCuda<T>::build(Points<Real>, const BringMasses<Real>&, const TreeSoftening&, int, \
-                                                const Frame&, TopTree);                                            \
+#define PERGOLA_DISTRIBUTED_OCTREE_OF(T, Real)                                                                      \
+  template void DistributedOctreeCuda<T>::build(Points<Real>, const BringMasses<Real>&, const TreeSoftening&, int,  \
+                                                const Frame&, TopTree);                                             \
+  template bool DistributedOctreeCuda<T>::make_again(Points<Real>, const double*, const KeptTree&,                  \
+                                                     const BringMasses<Real>&, const TreeSoftening&, int, TopTree); \
   template const Real* DistributedOctreeCuda<T>::masses(std::int64_t, const BringMasses<Real>&);
 PERGOLA_DISTRIBUTED_OCTREE_OF(float, float)
 PERGOLA_DISTRIBUTED_OCTREE_OF(float, double)

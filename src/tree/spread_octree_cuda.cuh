@@ -11,7 +11,6 @@
 #include "tree/ahead_cuda.cuh"
 #include "tree/cell_messages_cuda.cuh"
 #include "tree/octree_cuda.cuh"
-#include "tree/saved_domain.hpp"
 #include "tree/search_cuda.cuh"
 #include "tree/top_tree.hpp"
 #include "tree/traverse_cuda.cuh"
@@ -34,6 +33,10 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
   template <class Real>
   void build(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order,
              const Frame& frame, TopTree top);
+  /// A kept tree again, for particles that have its keys and accelerations (null: none); then as refresh().
+  template <class Real>
+  bool make_again(Points<Real> here, const double* acceleration, const KeptTree& kept,
+                  const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order, TopTree top);
   /// As OctreeCuda::refresh: the same answer on all ranks. What was fetched is forgotten.
   template <class Real>
   bool refresh(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order);
@@ -51,12 +54,8 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
   ServedCells asking(const std::uint32_t* numbers, std::int64_t count);
   std::int64_t total() const { return top_.cells.link.empty() ? 0 : top_.cells.link[0].count; }
 
-  /// What refresh() builds on, as one rank saves it: each has its share. `places`: of own particles among all.
-  void save(StateSource& to, const std::vector<std::uint32_t>& places);
-  /// From that and its top. `in_tree`: by own particle, its place in the order of the whole tree.
-  void restore(SavedPieces& saved, SavedTop top, const std::vector<std::uint32_t>& in_tree);
-  void put_aside();
-  void take_up();
+  /// What refresh() builds on, by own particle.
+  std::shared_ptr<KeptTree> keep();
   /// Where walks count the work of each cell, from a build on.
   std::uint32_t* work() { return work_.data(); }
   /// By own particle: its part of its leaf's work, and what it took itself so many times. In tree/spread_work_cuda.cu.
@@ -83,6 +82,14 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
   enum class TopLinks { none, to_make_parents, all };
   void set_links_of_top(TopLinks which);
   void fetch_for_estimate();
+  template <class Real>
+  void make_cells_below(const Points<Real>& here, const SofteningDigit& digit, const Frame& frame, int digit_level,
+                        TopTree top);
+  template <class Real>
+  void make_moments(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening,
+                    bool moved);
+  bool still_serves();
+  void share_least_of_top();
   /// A cell that is asked for: its children, or the particles of a leaf.
   struct Request {
     std::uint32_t cell, rank, there;  // its number here, whose it is, and its number there
@@ -93,9 +100,9 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
  private:
   using Base = OctreeCuda<T>;
   using Base::acceleration_, Base::arena_, Base::by_particle_, Base::count_, Base::device_, Base::device_report_,
-      Base::fetched_cells_, Base::has_accelerations_, Base::knows_spread_, Base::level_begin_, Base::level_count_,
-      Base::link_, Base::parent_, Base::particle_, Base::place_, Base::record_, Base::report_, Base::row_,
-      Base::softening_, Base::sort_scratch_, Base::spread_;
+      Base::digit_level_, Base::fetched_cells_, Base::has_accelerations_, Base::knows_spread_, Base::level_begin_,
+      Base::level_count_, Base::link_, Base::parent_, Base::particle_, Base::place_, Base::record_, Base::report_,
+      Base::row_, Base::softening_, Base::sort_scratch_, Base::spread_;
 
   void take_top(TopTree top);
   template <class Real>
@@ -145,8 +152,6 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
 
   Buffer<std::uint32_t> work_;  // by top and own cell
   Buffer<unsigned long long> work_sum_;
-
-  TopTree top_aside_;
 };
 
 }  // namespace pergola::tree

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "comm/collectives.hpp"
-#include "comm/shares.hpp"
 #include "tree/spread_octree.hpp"
 
 namespace pergola::tree {
@@ -32,13 +32,22 @@ void DistributedOctree<T>::forget_fetched() {
 
 template <class T>
 template <class Real>
-bool DistributedOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& softening) {
+bool DistributedOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& softening, int order) {
   std::int64_t sums[2] = {kept.count, kept.species && !softening.uniform ? 1 : 0};
-  std::int64_t differs = kept.count != routing_.kept() ? 1 : 0;
+  std::int64_t differs = kept.count != (again_ ? again_->count() : routing_.kept()) ? 1 : 0;
   ranks_->all_reduce(sums, 2, Reduction::sum);
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
+  const Vec3<double> period = kept.box.periodic() ? unit_period(kept.box, frame_) : Vec3<double>{0, 0, 0};
+  if (const auto again = std::exchange(again_, nullptr)) {
+    if (differs) return false;
+    Points<Real> with_keys = kept;
+    with_keys.upper = again->upper.data(), with_keys.lower = again->has_lower ? again->lower.data() : nullptr;
+    build(with_keys, softening, order, again.get());
+    return total_ == 0 || still_serves(period);
+  }
   if (differs || sums[0] != total_) return false;
   if (total_ == 0) return true;
+  expansion_order_ = order;
   forget_fetched();
   ++times_;
   double least[2] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
@@ -50,10 +59,14 @@ bool DistributedOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening
   masses_differ_ = least[0] != -least[1];
   const auto equal_mass = masses_differ_ ? std::nullopt : std::optional(least[0]);
   const Points<Real> here = bring(kept, equal_mass, sums[1] > 0, false);
-  const Vec3<double> period = this->periodic_ ? unit_period(kept.box, frame_) : Vec3<double>{0, 0, 0};
   gather_arrived(here, softening);
   if (this->periodic_) this->follow_leaves(period);
   upward_to_top();
+  return still_serves(period);
+}
+
+template <class T>
+bool DistributedOctree<T>::still_serves(const Vec3<double>& period) const {
   const CellShape& root = shape_.data()[0];
   const auto now = survey_all(period);
   return std::isfinite(root.x + root.y + root.z) && std::isfinite(root.r) && !now.astray &&
@@ -88,50 +101,48 @@ void DistributedOctree<T>::give_back_fetched() {
   cells_.link.shrink_to_fit(), origin_.shrink_to_fit(), foreign_.shrink_to_fit();
 }
 
-/// What only a build has taken, for each particle: its walks fetch a lot then.
+/// What only a build has taken, for each particle: its walks fetch a lot then. Keys stay.
 template <class T>
 void DistributedOctree<T>::give_back_sorting() {
-  sort_.keys = Buffer<std::uint64_t>(), sort_.other_keys = Buffer<std::uint64_t>();
+  sort_.other_keys = Buffer<std::uint64_t>();
   sort_.other_values = Buffer<std::uint32_t>();
-  this->lower_ = Buffer<std::uint64_t>(), spare_ = Buffer<double>(), species_ = Buffer<std::uint8_t>();
-}
-
-/// Shapes are those of the cells in a periodic box, where leaves stay with their particles.
-template <class T>
-void DistributedOctree<T>::put_aside() {
-  give_back_fetched();
-  Buffer<CellShape> own(device_, this->periodic_ && total_ > 0 ? own_end_ : 0);
-  std::copy_n(shape_.data(), own.size(), own.data());
-  shape_ = std::move(own);
-  Base::put_aside();
-  aside_ = {std::exchange(routing_, {}),
-            std::exchange(total_, 0),
-            std::exchange(leaves_, {}),
-            top_cells_,
-            own_end_,
-            std::exchange(origin_, {}),
-            std::exchange(own_cell_, {}),
-            std::exchange(foreign_, {}),
-            std::exchange(work_, {}),
-            std::exchange(walks_, 0),
-            times_,
-            std::exchange(weight_, {})};
+  spare_ = Buffer<double>(), species_ = Buffer<std::uint8_t>();
 }
 
 template <class T>
-void DistributedOctree<T>::take_up() {
-  Base::take_up();
-  routing_ = std::move(aside_.routing), total_ = aside_.total, leaves_ = std::move(aside_.leaves);
-  top_cells_ = aside_.top_cells, own_end_ = aside_.own_end;
-  origin_ = std::move(aside_.origin), own_cell_ = std::move(aside_.own_cell), foreign_ = std::move(aside_.foreign);
-  work_ = std::move(aside_.work), walks_ = aside_.walks, times_ = aside_.times, weight_ = std::move(aside_.weight);
-  aside_ = {};
+std::shared_ptr<const KeptTree> DistributedOctree<T>::keep() {
+  if (again_ || total_ == 0) return again_;
+  keep_weights();
+  const auto kept = this->kept_points();
+  const auto home = [&](auto& field) {
+    std::remove_reference_t<decltype(field)> at_home(device_, routing_.kept());
+    routing_.back(std::as_const(field).data(), at_home.data());
+    field = std::move(at_home);
+  };
+  home(kept->upper);
+  if (kept->has_lower) home(kept->lower);
+  if (kept->has_accelerations) home(kept->acceleration);
+  kept->weight = weight_;
+  return kept;
+}
+
+template <class T>
+void DistributedOctree<T>::take_up(std::shared_ptr<const KeptTree> kept) {
+  Base::take_up(std::move(kept));
+  routing_ = {}, total_ = 0, walks_ = 0;
+  if (again_) weight_ = again_->weight;
 }
 
 template <class T>
 void DistributedOctree<T>::give_back_memory() {
-  give_back_fetched();
+  keep_weights();
+  routing_ = {}, total_ = 0, count_ = 0, walks_ = 0, here_ = 0;
+  top_cells_ = own_end_ = 0;
+  cells_ = {};
+  leaves_ = {}, origin_ = {}, own_cell_ = {}, foreign_ = {}, work_ = {};
   give_back_sorting();
+  sort_ = {};
+  this->lower_ = Buffer<std::uint64_t>();
   for (auto* one : {&this->x_, &this->y_, &this->z_, &this->mass_, &this->epsilon2_, &this->acceleration_})
     *one = Buffer<double>();
   for (auto* one : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_, &this->rsoftening_, &scale_, &multipole_})
@@ -154,9 +165,9 @@ void DistributedOctree<T>::keep_elsewhere(Routing way) {
   if (walks_ == 0) weight_.clear();
 }
 
-template bool DistributedOctree<float>::refresh(const Points<float>&, const TreeSoftening&);
-template bool DistributedOctree<float>::refresh(const Points<double>&, const TreeSoftening&);
-template bool DistributedOctree<double>::refresh(const Points<double>&, const TreeSoftening&);
+template bool DistributedOctree<float>::refresh(const Points<float>&, const TreeSoftening&, int);
+template bool DistributedOctree<float>::refresh(const Points<double>&, const TreeSoftening&, int);
+template bool DistributedOctree<double>::refresh(const Points<double>&, const TreeSoftening&, int);
 template OctreeCpu<float>::LeafSurvey DistributedOctree<float>::survey_all(const Vec3<double>&) const;
 template OctreeCpu<double>::LeafSurvey DistributedOctree<double>::survey_all(const Vec3<double>&) const;
 template ActiveSet DistributedOctree<float>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
@@ -165,11 +176,11 @@ template void DistributedOctree<float>::keep_here(std::vector<std::uint32_t>);
 template void DistributedOctree<double>::keep_here(std::vector<std::uint32_t>);
 template void DistributedOctree<float>::keep_elsewhere(Routing);
 template void DistributedOctree<double>::keep_elsewhere(Routing);
-template void DistributedOctree<float>::put_aside();
-template void DistributedOctree<double>::put_aside();
+template std::shared_ptr<const KeptTree> DistributedOctree<float>::keep();
+template std::shared_ptr<const KeptTree> DistributedOctree<double>::keep();
 template void DistributedOctree<float>::give_back_memory();
 template void DistributedOctree<double>::give_back_memory();
-template void DistributedOctree<float>::take_up();
-template void DistributedOctree<double>::take_up();
+template void DistributedOctree<float>::take_up(std::shared_ptr<const KeptTree>);
+template void DistributedOctree<double>::take_up(std::shared_ptr<const KeptTree>);
 
 }  // namespace pergola::tree

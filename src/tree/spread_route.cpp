@@ -120,7 +120,7 @@ bool DistributedOctree<T>::merge_arrived(const Points<Real>& here, const Softeni
   for (std::int64_t i = 0; i < here.count; ++i) {
     if (i == stayed.first) i += stayed.count;
     if (i == here.count) break;
-    const std::uint64_t key = digit.upper(unit_position(here, frame_, i), digit.of(here.species, i));
+    const std::uint64_t key = upper_key(here, frame_, digit, i);
     const auto* const end = keys + stayed.count;
     const auto* const at = i < stayed.first ? std::lower_bound(keys, end, key) : std::upper_bound(keys, end, key);
     from_others.push_back({key, static_cast<std::uint32_t>(i), at - keys});

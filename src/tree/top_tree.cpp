@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "tree/keys.hpp"
-#include "tree/saved_pieces.hpp"
 
 namespace pergola::tree {
 
@@ -194,48 +193,6 @@ TopTree find_top_tree(Communicator& ranks, const KeyRanges& keys, std::int64_t t
 TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total,
                       const std::vector<std::int64_t>& weight_before) {
   return find_top_tree(ranks, KeysOnHost(keys, count, weight_before), total);
-}
-
-/// The same from a saved tree, whose cells are read and not found from keys; the weight is the number of particles.
-TopTree cut_top_tree(SavedPieces& saved, int ranks, std::vector<std::uint32_t>& from) {
-  const NumberedCell root = saved.root();
-  const Width width(root.link.count, root.link.count, ranks);
-  TopTree top;
-  Cells& cells = top.cells;
-  cells.link.assign(1, {0, root.link.count, 0, 0});
-  cells.parent.assign(1, 0);
-  std::vector<NumberedCell> there{root};
-  std::vector<std::int64_t> before(1, 0);
-  for (std::uint32_t begin = 0, end = 1; begin < end; begin = std::exchange(end, cells.size())) {
-    std::vector<std::uint32_t> split;
-    std::vector<NumberedCell> wide;
-    for (std::uint32_t cell = begin; cell < end; ++cell) {
-      const CellLink& link = there[cell].link;
-      if (!width.is_wide(link.count, before[cell], link.count) || link.children == 0) continue;
-      split.push_back(cell), wide.push_back(there[cell]);
-    }
-    const std::vector<NumberedCell> parts = saved.children(wide);
-    auto part = parts.begin();
-    for (const std::uint32_t cell : split) {
-      const std::uint32_t count = there[cell].link.children;
-      cells.link[cell].child = cells.size(), cells.link[cell].children = count;
-      std::int64_t weight_before = before[cell];
-      for (std::uint32_t c = 0; c < count; ++c, ++part) {
-        cells.link.push_back({0, part->link.count, 0, 0});
-        cells.parent.push_back(cell);
-        there.push_back(*part);
-        before.push_back(weight_before);
-        weight_before += part->link.count;
-      }
-    }
-  }
-  cells.level_begin = {0, cells.size()};
-  from.clear();
-  for (const NumberedCell& cell : there) from.push_back(cell.number);
-  std::vector<std::int64_t> weight;
-  for (const CellLink& link : cells.link) weight.push_back(link.count);
-  collect_leaves(top, weight, ranks);
-  return top;
 }
 
 }  // namespace pergola::tree

@@ -1,8 +1,8 @@
 #pragma once
 // The top of the octree over distributed particles: which upper cells exist, and which rank owns what is below each.
 //
-// It is found from the sorted keys of all ranks by reductions, level by level, or cut from a saved tree. All ranks have
-// the same top, bit by bit. Weights are counted work; without a count they are numbers of particles.
+// It is found from the sorted keys of all ranks by reductions, level by level. All ranks have the same top, bit by bit.
+// Weights are counted work; without a count they are numbers of particles.
 #include <array>
 #include <cstddef>
 #include <cstdint>

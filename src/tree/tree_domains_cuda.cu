@@ -183,7 +183,7 @@ std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n, bool with_species) 
 
 template <class Real>
 TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total,
-                               const LentMemory& work) {
+                               const LentMemory& work, const KeptTree* again) {
   device_.make_current();
   const auto least = bounds_.find(kept);
   double mass = 0;
@@ -200,6 +200,7 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
   frame_ = DistributedBounds<Real>::frame(least, mass);
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
+  if (again) frame_ = again->frame, digit.level = again->digit_level;
   TopTree top;
   const std::vector<std::uint64_t> cuts = find_cuts(kept, digit, total, work, top);
   plan(kept, digit, cuts, work);
@@ -248,7 +249,7 @@ std::vector<std::uint64_t> TreeDomains<Real>::find_cuts(const Points<Real>& kept
   lay_out(work(lay_out(nullptr)));
   cuda::launch("tree keys", n, device_.stream(),
                [kept, digit, frame = frame_, to = keys.Current()] __device__(std::int64_t i) {
-                 to[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
+                 to[i] = upper_key(kept, frame, digit, i);
                });
   unsorted_bits = std::max(0, finest_shift_ - 3);
   std::optional<KeysOnDevice> ranges;
@@ -292,7 +293,7 @@ void TreeDomains<Real>::plan(const Points<Real>& kept, const SofteningDigit& dig
   cuda::launch("owners of particles", kept_, device_.stream(),
                [kept, digit, list, frame = frame_, cut = cuts_.data(),
                 size = static_cast<std::uint32_t>(cuts.size())] __device__(std::int64_t i) {
-                 const std::uint64_t key = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
+                 const std::uint64_t key = upper_key(kept, frame, digit, i);
                  std::uint32_t low = 0, high = size;  // the last rank whose first key is not above this one
                  while (high - low > 1) {
                    const std::uint32_t middle = low + (high - low) / 2;
@@ -300,21 +301,6 @@ void TreeDomains<Real>::plan(const Points<Real>& kept, const SofteningDigit& dig
                  }
                  list.rank[i] = low, list.particle[i] = static_cast<std::uint32_t>(i);
                });
-  own_.plan(kept_, memory);
-  workers_.forget();
-}
-
-template <class Real>
-void TreeDomains<Real>::cut(const std::vector<std::uint32_t>& owners, const LentMemory& work) {
-  device_.make_current();
-  equal_mass_.reset();
-  kept_ = std::ssize(owners);
-  std::byte* const memory = work(own_.work_bytes(kept_));
-  const auto list = own_.listing(kept_, memory);
-  if (kept_ > 0)
-    device_.memory().from_host(list.rank, owners.data(), static_cast<std::size_t>(kept_) * sizeof(std::uint32_t));
-  cuda::launch("own particles", kept_, device_.stream(),
-               [list] __device__(std::int64_t i) { list.particle[i] = static_cast<std::uint32_t>(i); });
   own_.plan(kept_, memory);
   workers_.forget();
 }

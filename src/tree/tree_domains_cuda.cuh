@@ -13,7 +13,7 @@
 #include "device/buffer.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
-#include "tree/brought_ids.hpp"
+#include "tree/brought_fields.hpp"
 #include "tree/keys.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/spread_bounds_cuda.cuh"
@@ -45,14 +45,14 @@ class TreeDomains {
   TreeDomains(const std::shared_ptr<DeviceMessages>& messages, std::shared_ptr<Communicator> ranks);
 
   /// For particles that ranks keep, `total` of them on all, at least one: finds the frame of all, and the top. Throws
-  /// Error(numerics) on all ranks when a position is not finite. `work` is free again afterwards.
-  TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, const LentMemory& work);
+  /// Error(numerics) on all ranks when a position is not finite. `work` is free again afterwards. `again`: the tree is
+  /// made again, in its frame, of the keys that particles have.
+  TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, const LentMemory& work,
+              const KeptTree* again = nullptr);
   /// Weights of own particles for the next cut, which then shares out their sum; else ranks get as many of them. They
   /// lie where particles are received: the cut comes before these.
   std::uint32_t* own_weights();
   void give_back_weights();
-  /// For those of a saved tree, with the ranks that work on them, by kept particle.
-  void cut(const std::vector<std::uint32_t>& owners, const LentMemory& work);
 
   const Frame& frame() const { return frame_; }
   std::int64_t kept() const { return kept_; }
@@ -85,6 +85,7 @@ class TreeDomains {
   /// The way to own particles. They may be kept where they are worked on, and elsewhere again
   /// (gravity/source_moves.hpp): own particles are then numbered as they stand here.
   DeviceRouting& way() { return own_; }
+  const DeviceRouting& way() const { return own_; }
   void keep_here();
   void keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places);
   /// Memory that is not needed before particles are received again goes back to the device.

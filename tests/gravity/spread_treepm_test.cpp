@@ -10,6 +10,7 @@
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "device/buffer.hpp"
+#include "gathered_state.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
@@ -145,8 +146,7 @@ class DistributedTreePm : public DeviceTest {
       add(solver, on, first, count, 1, all_answers, all[0]);
       solver.update(later.sources(quantum));
       add(solver, on, first, count, 7, want_acceleration, all[1]);
-      StateBlocks blocks;
-      solver.save(blocks);
+      const StateBlocks blocks = gathered_state(communicator, solver);
       if (communicator.is_root()) {
         const std::lock_guard lock(mutex);
         saved = blocks;
@@ -161,7 +161,7 @@ class DistributedTreePm : public DeviceTest {
     with(std::max(resumed, 1),
          [&](Communicator&, Solver<Real>& solver, const Device& on, std::int64_t first, std::int64_t count) {
            const auto last = at(on, 0.4, first, count);
-           ASSERT_TRUE(solver.restore(saved, n));
+           ASSERT_TRUE(restore_from(solver, saved, n));
            solver.update(last.sources(quantum));
            add(solver, on, first, count, 1, all_answers, all[3]);
          });

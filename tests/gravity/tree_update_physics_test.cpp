@@ -2,6 +2,7 @@
 
 #include "analysis/force_audit.hpp"
 #include "device/buffer.hpp"
+#include "gathered_state.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 
@@ -82,9 +83,7 @@ TEST_P(TreeUpdate, RestoredTreeGivesTheSameBits) {
              fresh = make_solver<double>(tree(), d);
   whole->prepare(old.sources());
   whole->update(now.sources());
-  StateBlocks blocks;
-  whole->save(blocks);
-  ASSERT_TRUE(resumed->restore(blocks, before.size()));
+  ASSERT_TRUE(restore_from(*resumed, saved_state(*whole), before.size()));
   for (auto* solver : {whole.get(), resumed.get()}) solver->update(later.sources());
   fresh->prepare(later.sources());
   const auto one = forces_at(*whole, d, places), two = forces_at(*resumed, d, places);

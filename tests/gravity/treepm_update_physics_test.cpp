@@ -6,6 +6,7 @@
 #include "analysis/force_audit.hpp"
 #include "base/philox.hpp"
 #include "device/buffer.hpp"
+#include "gathered_state.hpp"
 #include "gravity/solver_entry.hpp"
 #include "test_devices.hpp"
 
@@ -124,9 +125,7 @@ TEST_P(TreePmUpdate, RestoredAndBorrowedTreesGiveTheSameBits) {
   const BoxOnDevice start(d, drifting(0)), now(d, drifting(0.1)), later(d, drifting(0.17));
   const auto whole = solver(), resumed = solver(), borrowed = solver(), anew = solver();
   for (auto* one : {whole.get(), borrowed.get()}) one->prepare(start.sources()), one->update(now.sources());
-  StateBlocks blocks;
-  whole->save(blocks);
-  ASSERT_TRUE(resumed->restore(blocks, count));
+  ASSERT_TRUE(restore_from(*resumed, saved_state(*whole), count));
   borrowed->put_aside();
   borrowed->prepare(start.sources());
   forces(*borrowed, places);
@@ -142,36 +141,15 @@ TEST_P(TreePmUpdate, RestoredAndBorrowedTreesGiveTheSameBits) {
   EXPECT_NE(of_whole.ax, forces(*anew, places).ax);
 }
 
-TEST_P(TreePmUpdate, NumbersOfAnotherTreeAreNotTaken) {
+TEST_P(TreePmUpdate, AnotherTreeIsNotTaken) {
   const auto d = device(2);
   const BoxOnDevice start(d, drifting(0));
   const auto whole = solver();
   whole->prepare(start.sources());
-  StateBlocks blocks;
-  whole->save(blocks);
   auto in_open_space = options();
   in_open_space.solver = "tree";
   in_open_space.mesh.box = {};
-  EXPECT_FALSE(make_solver(in_open_space, d)->restore(blocks, count));
-  auto centres = blocks.get<double>("tree.centre", blocks.blocks().at("tree.centre").size() / sizeof(double));
-  centres[4] = std::nan("");
-  blocks.put("tree.centre", centres);
-  EXPECT_THROW(solver()->restore(blocks, count), Error);
-  centres.pop_back();
-  blocks.put("tree.centre", centres);
-  EXPECT_THROW(solver()->restore(blocks, count), Error);
-  if (!d.is_cuda()) return;
-  // A forest: its roots are exported apart by their places.
-  blocks = {};
-  whole->save(blocks);
-  auto roots = blocks.get<std::uint32_t>("tree.root", blocks.blocks().at("tree.root").size() / sizeof(std::uint32_t));
-  ASSERT_GT(roots.size(), 1u);
-  for (const std::uint32_t place : {roots.front(), std::uint32_t{8}}) {
-    auto wrong = roots;
-    wrong.back() = place;
-    blocks.put("tree.root", wrong);
-    EXPECT_THROW(solver()->restore(blocks, count), Error) << place;
-  }
+  EXPECT_FALSE(restore_from(*make_solver(in_open_space, d), saved_state(*whole), count));
 }
 
 TEST_P(TreePmUpdate, PositionThatIsNotFiniteIsFound) {

@@ -83,7 +83,7 @@ TEST_F(CheckpointSets, AreReadAsOneFileWhateverTheirParts) {
     EXPECT_EQ(read.description, "what it is");
     EXPECT_TRUE(read.blocks.blocks() == whole.blocks());
     CheckpointReader reader(path);
-    EXPECT_EQ(reader.format_version(), 3u);
+    EXPECT_EQ(reader.format_version(), 5u);
     for (std::uint64_t first = 0; first < total; first += 7)
       for (const std::uint64_t count : {std::uint64_t{1}, total - first}) {
         std::vector<std::uint64_t> ids(count);

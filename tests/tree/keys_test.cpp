@@ -63,6 +63,24 @@ TEST(Keys, DigitsAreTheHalvesOfTheCube) {
 }
 
 // Cells are split by the highest digit in which their particles differ.
+TEST(Keys, PlaceIsFoundFromTheUpperKey) {
+  const double cell = 0x1p-21;
+  for (const Vec3<double>& at : {Vec3<double>{0, 0, 0}, {0.3, 0.7, 0.999999999}, {0x1p-21, 0.5, 1 - 0x1p-30}}) {
+    const Vec3<double> found = place_of_key(upper_key(at), SofteningDigit::no_digit);
+    EXPECT_LE(std::abs(found.x - at.x), cell / 2 * (1 + 1e-9));
+    EXPECT_LE(std::abs(found.y - at.y), cell / 2 * (1 + 1e-9));
+    EXPECT_LE(std::abs(found.z - at.z), cell / 2 * (1 + 1e-9));
+    for (const int level : {0, 7, 20}) {
+      SofteningDigit digit;
+      digit.level = level;
+      const Vec3<double> with_digit = place_of_key(digit.upper(at, 5), level);
+      EXPECT_LE(std::abs(with_digit.x - at.x), 1.5 * cell) << level;
+      EXPECT_LE(std::abs(with_digit.y - at.y), 1.5 * cell) << level;
+      EXPECT_LE(std::abs(with_digit.z - at.z), 1.5 * cell) << level;
+    }
+  }
+}
+
 TEST(Split, HighestDigitThatDiffers) {
   EXPECT_EQ(digit_shift(0, 1), 0);
   EXPECT_EQ(digit_shift(0, 7), 0);
