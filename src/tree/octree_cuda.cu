@@ -421,8 +421,9 @@ void OctreeCuda<T>::make_again(const Points<Real>& points, const double* acceler
     if (count_ > 0) room_for_links(*this, given, std::max(first_guess_of_cells(count_), link_.size()));
   });
   make_cells(points, {}, share.ranks);
-  if (!has_accelerations_ || count_ == 0) return;
+  if (!has_accelerations_) return;
   together(share.ranks, [&] {
+    if (count_ == 0) return;
     Arena given(device_);
     room_for_accelerations(*this, given, cells());
     take_estimates_cuda(link_.data(), parent_.data(), cells(), place_.data(), acceleration, acceleration_.data(),

@@ -161,7 +161,8 @@ void DistributedOctreeCuda<T>::make_cells_below(const Points<Real>& here, const 
   take_top(std::move(top));
   this->begin_report(frame, digit_level);
   Arena given(device_);
-  this->room_for_links(*this, given, std::max(first_guess_of_cells(count_) + top_cells(), link_.size()));
+  const std::int64_t cells = std::max(first_guess_of_cells(count_) + top_cells(), link_.size());
+  given.room(link_, cells), given.room(parent_, cells);
   level_begin_[0] = 0, level_begin_[1] = top_cells(), level_count_ = 1;
   if (count_ == 0) start_level();
   // A cell of the top that a digit beyond the sorted ones splits is crowded too.
