@@ -383,8 +383,8 @@ class ExamplesTest(harness.CliTest):
     def test_examples(self):
         # To their ends and within what they expect; where that takes long, with fewer particles and cells.
         smaller = {"plummer": ["particles.n=256", "run.end_time=2", "expect.virial_ratio={ expected = 0.5, tolerance = 0.1 }"],
-                   "disc-satellite": ["particles.n=20000", "gravity.mesh.cells=48"],
-                   "disc-spiral": ["particles.n=20000", "gravity.mesh.cells=32"]}
+                   "disc-satellite": ["particles.n=20000", "gravity.mesh.cells=64"],
+                   "disc-spiral": ["particles.n=20000", "gravity.mesh.cells=48"]}
         for path in sorted((harness.SOURCE / "examples").glob("*.toml")):
             if path.name in ("galaxy-collision.toml", "cosmology.toml"):
                 continue
