@@ -33,7 +33,7 @@ PERGOLA_API AnalysisSnapshot in_proper_lengths(AnalysisSnapshot snapshot);
 /// snapshot.field. Round 1 uses the frame of all particles but those of `left_out`, later rounds the frame of the
 /// particles that were bound in the round before. Criteria, by what snapshot.field is: none: energy. With its centre
 /// farther than the tidal radius: jacobi, and beyond that radius nothing is bound. Else, where its potential goes to 0
-/// far away: energy in the field, at rest; where it does not, nobody leaves it: energy, without the field.
+/// far away: energy in the field, at rest; where it does not, no energy suffices to escape: energy, without the field.
 PERGOLA_API Escapers find_escapers(const AnalysisSnapshot& snapshot, const std::vector<double>& potential,
                                    std::vector<bool> left_out = {});
 
