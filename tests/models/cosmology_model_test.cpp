@@ -2,12 +2,12 @@
 
 #include <cmath>
 #include <complex>
-#include <filesystem>
 #include <fstream>
 #include <numbers>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/temporary_directory.hpp"
 #include "models/density_wave.hpp"
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"
@@ -156,65 +156,60 @@ TEST(CosmologyModel, ThePairedFieldIsTheOpposite) {
   for (std::size_t i = 0; i < one.vx.size(); ++i) EXPECT_NEAR(one.vx[i], -other.vx[i], 1e-12 * std::abs(one.vx[i]));
 }
 
-class Table {
- public:
+class TransferTables : public FileTest {
+ protected:
+  /// Writes a table of rows at k = 1e-4 to 20 and returns its path; each call writes the file anew.
   template <class Row>
-  Table(const std::string& header, const Row& row) : path_(testing::TempDir() + "pergola_transfer_table.dat") {
-    std::ofstream file(path_);
+  std::string table(const std::string& header, const Row& row) const {
+    std::ofstream file(at("table.dat"));
     file << header;
     file.precision(17);
     for (double k = 1e-4; k < 20; k *= 1.05) row(file, k), file << "\n";
+    return at("table.dat");
   }
-  ~Table() { std::filesystem::remove(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 // CAMB writes δ/k², CLASS −δ; both must give the same shape, whatever the largest waves say.
-TEST(TransferTable, KnowsCambAndClassAndPowerFromTheLargestWaves) {
+TEST_F(TransferTables, KnowsCambAndClassAndPowerFromTheLargestWaves) {
   const physics::Cosmology usual;
   const physics::EisensteinHu fit(0.3, 0.045, 0.7);
-  const auto expect_shape = [&](const TransferTable& table, TransferTable::Kind kind) {
-    EXPECT_EQ(table.kind(), kind) << table.description();
-    EXPECT_NEAR(table(0.2) / table(0.001), fit.transfer(0.2) / fit.transfer(0.001), 2e-3 * fit.transfer(0.2));
+  const auto expect_shape = [&](const TransferTable& read, TransferTable::Kind kind) {
+    EXPECT_EQ(read.kind(), kind) << read.description();
+    EXPECT_NEAR(read(0.2) / read(0.001), fit.transfer(0.2) / fit.transfer(0.001), 2e-3 * fit.transfer(0.2));
   };
-  const Table camb("", [&](std::ostream& out, double k) {
+  const std::string camb = table("", [&](std::ostream& out, double k) {
     for (const double value : {k, 1.0, 1.0, 1.0, 1.0, 1.0, 7e4 * fit.transfer(k)}) out << value << " ";
   });
-  expect_shape(TransferTable(camb.path(), usual), TransferTable::Kind::camb);
-  {
-    const Table table("# 1:k (h/Mpc) 2:d_g 3:d_b 4:d_cdm\n", [&](std::ostream& out, double k) {
-      out << k << " 1 " << -k * k * fit.transfer(k) << " " << -k * k * fit.transfer(k);
-    });
-    expect_shape(TransferTable(table.path(), usual), TransferTable::Kind::class_code);
-  }
-  const Table power("# k P\n", [&](std::ostream& out, double k) {
+  expect_shape(TransferTable(camb, usual), TransferTable::Kind::camb);
+  const std::string by_class = table("# 1:k (h/Mpc) 2:d_g 3:d_b 4:d_cdm\n", [&](std::ostream& out, double k) {
+    out << k << " 1 " << -k * k * fit.transfer(k) << " " << -k * k * fit.transfer(k);
+  });
+  expect_shape(TransferTable(by_class, usual), TransferTable::Kind::class_code);
+  const std::string power = table("# k P\n", [&](std::ostream& out, double k) {
     out << k << " " << 3 * std::pow(k, 0.96) * fit.transfer(k) * fit.transfer(k);
   });
-  expect_shape(TransferTable(power.path(), usual), TransferTable::Kind::power);
-  EXPECT_THROW(TransferTable(power.path(), usual)(100), Error);
+  expect_shape(TransferTable(power, usual), TransferTable::Kind::power);
+  EXPECT_THROW(TransferTable(power, usual)(100), Error);
   EXPECT_THROW(TransferTable("no such table", usual), Error);
 }
 
 // Reference: the same numbers over k in 1/Mpc, which are h times as large.
-TEST(TransferTable, ReadsTheUnitOfWaveNumbersInItsHeader) {
+TEST_F(TransferTables, ReadsTheUnitOfWaveNumbersInItsHeader) {
   physics::Cosmology usual;
   usual.h = 0.5;
   const auto shape = [](double k) { return 1 / (1 + 400 * k * k); };
   for (const char* header : {"# 1:k (1/Mpc) 2:d_tot\n", "# transfer at z = 0, k in Mpc^{-1}\n# k T\n"}) {
-    const Table table(header, [&](std::ostream& out, double k) { out << k << " " << shape(k / usual.h); });
-    const TransferTable read(table.path(), usual);
+    const std::string path = table(header, [&](std::ostream& out, double k) { out << k << " " << shape(k / usual.h); });
+    const TransferTable read(path, usual);
     EXPECT_NEAR(read.first(), 2e-4, 1e-12) << header;
     EXPECT_NEAR(read(0.2) / read(0.001), shape(0.2) / shape(0.001), 2e-3 * shape(0.2)) << header;
     EXPECT_NE(read.description().find("1/Mpc in the file"), std::string::npos);
-    EXPECT_THROW(PowerTable{table.path()}, Error);
+    EXPECT_THROW(PowerTable{path}, Error);
   }
   for (const char* header : {"# 1:k (h/Mpc) 2:d_tot\n", "# k [h Mpc^-1] T\n", "# k/h T\n", ""}) {
-    const Table table(header, [&](std::ostream& out, double k) { out << k << " " << shape(k); });
-    EXPECT_NEAR(TransferTable(table.path(), usual).first(), 1e-4, 1e-12) << header;
-    EXPECT_NO_THROW(PowerTable{table.path()});
+    const std::string path = table(header, [&](std::ostream& out, double k) { out << k << " " << shape(k); });
+    EXPECT_NEAR(TransferTable(path, usual).first(), 1e-4, 1e-12) << header;
+    EXPECT_NO_THROW(PowerTable{path});
   }
 }
 
