@@ -73,6 +73,7 @@ def header_section(name):
     for comment, code in declarations(text):
         if re.match(r"(class|struct|enum) \w+;|namespace ", code[0]):
             continue  # known by name only, or details
+        comment = [line.replace("](", "]\\(") for line in comment]  # code such as [&](x), no link
         if comment and lines[-1] == "":
             comment = [*comment, ""]
         lines += [*comment, "```cpp", shown_code(code), "```", ""]

@@ -3,7 +3,7 @@
 
 The pages are those of docs/ with its notebooks, README.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md, the README.md of every room in src/ and the references that
 scripts/api_reference.py makes; mkdocs.yml says how they are ordered. They are laid out under FOLDER/pages (default: build/site), with links that fit there, and mkdocs (Debian's package)
-builds FOLDER/html from them. Every link to a file, a folder or a heading of the repository is checked first.
+builds FOLDER/html from them. Every link to a file, a folder or a heading of the repository is checked first, and after the build all files that pages of the site name.
 Exit code 1 where a link is broken or a page is in no menu, 77 where mkdocs is missing.
 """
 import argparse
@@ -20,6 +20,12 @@ import api_reference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+STYLE = """\
+.wy-nav-content { max-width: 1100px; }
+.wy-nav-content-wrap { background: #fcfcfc; }
+.rst-content pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
+"""
+PAGE = re.compile(r"(?<!\]\()(?<![\w/\[`.])(`?)(docs/[\w/-]+\.md)\1(?![\w`])")  # a page of docs/ that is named and not linked
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)(\))")
 
 
@@ -121,6 +127,9 @@ class Site:
         lines = self.texts[name].split("\n")
         here = posixpath.dirname(self.places[name])
         for number, (line, plain) in enumerate(zip(lines, without_code(self.texts[name]))):
+            if plain:
+                line = plain = PAGE.sub(lambda found: self.as_link(found, plain, posixpath.dirname(name)), line)
+                plain = re.sub(r"`[^`]*`", lambda found: " " * len(found.group()), plain)
             new, copied = [], 0
             for found in LINK.finditer(plain):
                 address, _, anchor = found.group(2).partition("#")
@@ -130,10 +139,21 @@ class Site:
                 self.check(name, number + 1, target, anchor)
                 if address and (ROOT / target).exists():
                     place = posixpath.relpath(self.place_of(target), here or ".")
-                    new += [line[copied : found.start(2)], place + (f"#{anchor}" if anchor else "")]
+                    new += [line[copied : found.start()], self.with_title(line[found.start() : found.start(2)], target), place + (f"#{anchor}" if anchor else "")]
                     copied = found.end(2)
             lines[number] = "".join(new) + line[copied:]
         return "\n".join(lines)
+
+    def as_link(self, found, plain, folder):
+        """A page that is named, as a link; not where it is a part of a command."""
+        if not found.group(1) and plain[found.start() : found.end()] != found.group():
+            return found.group()
+        return f"[{found.group(2)}]({posixpath.relpath(found.group(2), folder or '.')})" if found.group(2) in self.texts else found.group()
+
+    def with_title(self, start, target):
+        """The start of a link, [TEXT](, with the title of the page where the text is no more than the page's file."""
+        title = re.match(r"# (.*)", self.texts.get(target, ""))
+        return f"[{title.group(1)}](" if title and re.fullmatch(r"\[`?[\w./-]+\.md`?\]\(", start) else start
 
     def write(self, place, text):
         path = self.pages / place
@@ -150,6 +170,7 @@ class Site:
             self.write(f"notebooks/{path.stem}.md", page)
             for name, picture in pictures.items():
                 (self.pages / "notebooks" / name).write_bytes(picture)
+        self.write("css/pergola.css", STYLE)
         self.write("reference-cpp.md", api_reference.cpp_page())
         self.write("reference-python.md", api_reference.python_page())
         for name, place in self.extra.items():
@@ -178,6 +199,30 @@ class Site:
                 self.problems.append(f"mkdocs.yml: its menu lacks {place}")
 
 
+def mend_theme(html):
+    """Debian's mkdocs has the theme's pages of one version and scripts of another: jQuery has another name, and one is missing."""
+    for jquery in sorted((html / "js").glob("jquery-*.min.js")):
+        if not (html / "js" / "jquery-3.6.0.min.js").exists():
+            shutil.copyfile(jquery, html / "js" / "jquery-3.6.0.min.js")
+    if not (html / "js" / "theme_extra.js").exists():
+        (html / "js").mkdir(exist_ok=True)
+        (html / "js" / "theme_extra.js").write_text("$('div.rst-content table').addClass('docutils');\n", encoding="utf-8")
+
+
+def missing_files(html):
+    """What pages of the site name and the site does not have: scripts, styles, pictures, pages."""
+    missing = {}
+    for page in sorted(html.rglob("*.html")):
+        text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)  # with what is for old browsers
+        for address in re.findall(r'\s(?:src|href)="([^"#?]+)', text):
+            if re.match(r"[a-z]+:|//", address):
+                continue
+            file = html / address.lstrip("/") if address.startswith("/") else page.parent / address
+            if not file.resolve().exists():
+                missing.setdefault(address, page.relative_to(html).as_posix())
+    return [f"{page} (and perhaps others): there is no {address} in the site" for address, page in missing.items()]
+
+
 def build(folder):
     if not shutil.which("mkdocs"):
         print("skipped: mkdocs is not installed (links and menu were checked)")
@@ -185,9 +230,12 @@ def build(folder):
     settings = folder / "mkdocs.yml"
     settings.write_text(f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {folder / 'pages'}\nsite_dir: {folder / 'html'}\n", encoding="utf-8")
     result = subprocess.run(["mkdocs", "build", "--strict", "--clean", "--quiet", "--config-file", str(settings)], cwd=folder).returncode
-    if result == 0:
-        print(f"{folder / 'html' / 'index.html'}")
-    return 1 if result else 0
+    if result:
+        return 1
+    mend_theme(folder / "html")
+    missing = missing_files(folder / "html")
+    print("\n".join(missing) if missing else folder / "html" / "index.html")
+    return 1 if missing else 0
 
 
 def main():
