@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -84,6 +85,19 @@ int with_cluster(const char* function, int id, const Body& body) noexcept {
   });
 }
 
+/// Leaves the floating-point flags of the client's thread as they were: arithmetic in fp32 raises IEEE_DENORMAL, of
+/// which Fortran programs warn when they stop.
+class KeptFlags {
+ public:
+  KeptFlags() { std::fegetenv(&flags_); }
+  ~KeptFlags() { std::fesetenv(&flags_); }
+  KeptFlags(const KeptFlags&) = delete;
+  KeptFlags& operator=(const KeptFlags&) = delete;
+
+ private:
+  std::fenv_t flags_;
+};
+
 /// Throws Error(input) for NULL where the interface needs an array.
 void require_arrays(std::initializer_list<std::pair<const char*, const void*>> arrays) {
   for (const auto& [name, array] : arrays)
@@ -112,7 +126,7 @@ void put(const Vec3<double>& value, double* to) {
 }
 
 /// Records a call in the trace, if there is one: fill(call) sets the members of its kind. If the trace cannot be
-/// written, that is reported once and does not disturb the client.
+/// written, that is said once and the client goes on.
 template <class Fill>
 void note(TraceCall::Kind kind, int id, int result, const Fill& fill) noexcept {
   static std::atomic<bool> broken = false;
@@ -237,6 +251,7 @@ int set_j_particle(int id, int address, int index, double tj, double mass, const
 }
 
 void firsthalf(int id, const FirstHalf& block) noexcept {
+  const KeptFlags flags;
   const int result = with_cluster("g6calc_firsthalf", id, [&](OpenCluster& open) {
     open.failed = true;
     open.cluster.start(block.nj, {block.ni, block.index, block.xi, block.vi, block.eps2, block.h2});
@@ -252,6 +267,7 @@ void firsthalf(int id, const FirstHalf& block) noexcept {
 
 /// Results are copied by several threads. The first force that is not finite is named, and the call fails.
 int lasthalf(int id, const LastHalf& results) noexcept {
+  const KeptFlags flags;
   bool answered = false;
   const int result = with_cluster("g6calc_lasthalf", id, [&](OpenCluster& open) {
     if (open.failed) return failure;  // g6calc_firsthalf has said why

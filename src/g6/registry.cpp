@@ -147,7 +147,13 @@ Device Registry::device_for(int id, const std::string& wanted, int threads) {
       spare_.erase(spare);
       return device;
     }
-  return Device::open(spec, threads);
+  try {
+    return Device::open(spec, threads);
+  } catch (const Error& error) {
+    const std::string_view what = error.what(), key = "device: ";
+    if (wanted == Settings{}.device) throw;
+    throw Error(error.kind(), fmt::format("PERGOLA_DEVICE: {}", what.substr(what.starts_with(key) ? key.size() : 0)));
+  }
 }
 
 }  // namespace pergola::g6

@@ -99,14 +99,16 @@ void members(Archive& archive, Call& call) {
   }
 }
 
-[[noreturn]] void refuse(const std::string& name, const char* what) {
-  throw Error(ErrorKind::system, fmt::format("{}: {}: {}", name, what, std::strerror(errno)));
+[[noreturn]] void refuse(const std::string& name) {
+  throw Error(ErrorKind::system, fmt::format("{} cannot be written ({}): the program goes on without a trace", name,
+                                             std::strerror(errno)));
 }
 
 }  // namespace
 
-TraceWriter::TraceWriter(const std::filesystem::path& path) : file_(std::fopen(path.c_str(), "wb")) {
-  if (!file_) refuse(path.string(), "PERGOLA_G6_TRACE: the trace cannot be written");
+TraceWriter::TraceWriter(const std::filesystem::path& path)
+    : name_(path.string()), file_(std::fopen(path.c_str(), "wb")) {
+  if (!file_) refuse(name_);
   Packer packer{bytes_};
   packer.value(magic);
   packer.value(byte_order);
@@ -121,8 +123,8 @@ void TraceWriter::write(const TraceCall& call) {
   Packer packer{bytes_};
   packer.value(call.kind);
   members(packer, call);
-  std::fwrite(bytes_.data(), 1, bytes_.size(), file_);
-  if (call.kind == TraceCall::Kind::close) std::fflush(file_);
+  const bool written = std::fwrite(bytes_.data(), 1, bytes_.size(), file_) == bytes_.size();
+  if (!written || (call.kind == TraceCall::Kind::close && std::fflush(file_) != 0)) refuse(name_);
 }
 
 namespace {

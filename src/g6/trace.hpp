@@ -55,11 +55,12 @@ class TraceWriter {
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
-  /// For any thread. Failed writes are ignored: they must not disturb the client.
+  /// For any thread. Throws Error(system) if the file cannot be written.
   void write(const TraceCall& call);
 
  private:
   std::mutex mutex_;
+  std::string name_;
   std::FILE* file_;
   std::vector<char> bytes_;
 };

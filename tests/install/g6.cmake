@@ -17,6 +17,7 @@ function(run_example program)
 endfunction()
 
 step("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+set(installed "${output}")
 step("configuring the example" ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples/g6 -B ${WORK}/example -DCMAKE_PREFIX_PATH=${WORK}/prefix
      -DCMAKE_C_COMPILER=${CC} -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror ${FLAGS}" "-DCMAKE_Fortran_FLAGS=${FLAGS}")
 step("building the example" ${CMAKE_COMMAND} --build ${WORK}/example)
@@ -25,11 +26,13 @@ foreach(example IN LISTS examples)
   run_example(${example})
 endforeach()
 
-# pkg-config, with the shared library under both names, with the archive beside it, and with the archive alone.
-file(GLOB_RECURSE pc ${WORK}/prefix/g6.pc)
-get_filename_component(folder ${pc} DIRECTORY)
-get_filename_component(library_folder ${folder} DIRECTORY)
-set(ENV{PKG_CONFIG_PATH} ${folder})
+# pkg-config, as the install said it, with the shared library under both names, with the archive beside it, and with the archive alone.
+if(NOT installed MATCHES "export PKG_CONFIG_PATH=([^\n]+)")
+  message(FATAL_ERROR "expected the line for pkg-config from cmake --install, found: ${installed}")
+endif()
+set(ENV{PKG_CONFIG_PATH} "${CMAKE_MATCH_1}")
+step("pkg-config" pkg-config --variable=libdir g6)
+string(STRIP "${output}" library_folder)
 foreach(name g6 pergola_g6)
   step("pkg-config ${name}" pkg-config --cflags --libs ${name})
   string(STRIP "${output}" flags)

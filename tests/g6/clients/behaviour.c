@@ -1,4 +1,5 @@
 /* What clients do beside the usual order of calls, and what the library promises then. */
+#include <fenv.h>
 #include <g6.h>
 #include <string.h>
 
@@ -51,6 +52,25 @@ static void ids_need_no_opening_and_do_not_mix(void) {
   memcpy(particles, kept, sizeof kept);
   check(0.25, 0.01, __LINE__);
   EXPECT(g6_close(7) == 0 && g6_close(8) == 0 && g6_close(0) == 0 && g6_close(0) == 0);
+}
+
+/* Fortran programs warn at STOP of what is raised. */
+static void floating_point_flags_are_the_clients(void) {
+  Particle kept[n];
+  memcpy(kept, particles, sizeof kept);
+  for (int j = 0; j < n; j++) particles[j].m = 1e-41; /* no normal number in fp32 */
+  send(4);
+  ask_for(0);
+  feclearexcept(FE_ALL_EXCEPT);
+  feraiseexcept(FE_DIVBYZERO);
+  g6calc_firsthalf(4, n, ni, index_, x, v, acc, jerk, pot, 0.01, h2);
+  const int result = g6calc_lasthalf(4, n, ni, index_, x, v, 0.01, h2, acc, jerk, pot);
+  EXPECT(fetestexcept(FE_ALL_EXCEPT) == FE_DIVBYZERO);
+#if defined(__x86_64__)
+  EXPECT((__builtin_ia32_stmxcsr() & 2) == 0); /* IEEE_DENORMAL */
+#endif
+  EXPECT(result == 0 && g6_close(4) == 0);
+  memcpy(particles, kept, sizeof kept);
 }
 
 static void halves_may_be_repeated_or_missing(void) {
@@ -181,6 +201,7 @@ int main(void) {
   if (g6_open(0) || g6_close(0)) return 1;
   pipes_are_known_before_opening();
   ids_need_no_opening_and_do_not_mix();
+  floating_point_flags_are_the_clients();
   halves_may_be_repeated_or_missing();
   arrays_may_be_the_same();
   closed_and_opened_again_it_starts_empty();

@@ -87,7 +87,7 @@ static void open_with_a_wrong_failure(void) {
 }
 static void a_cluster_that_cannot_be_opened_ends_the_program(void) {
   EXPECT(in_child(open_on_no_device) == 2);
-  EXPECT_SAID("g6_open", "abacus");
+  EXPECT_SAID("g6_open", "PERGOLA_DEVICE: expected auto, cpu, cuda or cuda:K, found \"abacus\"");
   EXPECT(in_child(use_on_no_device) == 2);
   EXPECT_SAID("g6_set_ti", "abacus");
   EXPECT(in_child(open_with_a_wrong_setting) == 2);
@@ -133,6 +133,18 @@ static void each_rank_writes_a_trace_of_its_own(void) {
   EXPECT(access(trace_of(-1), F_OK) != 0);
   for (int rank = 0; rank < 2; rank++) EXPECT(access(trace_of(rank), R_OK) == 0 && unlink(trace_of(rank)) == 0);
   unsetenv("PERGOLA_G6_TRACE"), unsetenv("OMPI_COMM_WORLD_SIZE"), unsetenv("OMPI_COMM_WORLD_RANK");
+}
+
+/* A file that cannot be made, and one on a full disk. */
+static void a_trace_that_cannot_be_written_is_said_once(void) {
+  setenv("PERGOLA_G6_TRACE", "no_such_folder/run.g6", 1);
+  EXPECT(in_child(record) == 0);
+  EXPECT_SAID("PERGOLA_G6_TRACE",
+              "no_such_folder/run.g6 cannot be written (No such file or directory): the program goes on");
+  setenv("PERGOLA_G6_TRACE", "/dev/full", 1);
+  EXPECT(in_child(record) == 0);
+  EXPECT_SAID("PERGOLA_G6_TRACE", "/dev/full cannot be written (No space left on device): the program goes on");
+  unsetenv("PERGOLA_G6_TRACE");
 }
 
 static void ids_below_zero(void) {
@@ -229,6 +241,7 @@ int main(void) {
   a_cluster_that_cannot_be_opened_ends_the_program();
   or_answers_nan_and_says_so_once();
   each_rank_writes_a_trace_of_its_own();
+  a_trace_that_cannot_be_written_is_said_once();
   ids_below_zero();
   use_after_close();
   arrays_that_are_null();
