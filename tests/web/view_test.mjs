@@ -89,8 +89,32 @@ const look = (page) => page.evaluate(() => {
   return { bright, mark };
 });
 
+/// A source of the page by itself.
+async function source(name) {
+  const { outputFiles } = await require("esbuild").build({ entryPoints: [join(process.env.PERGOLA_NODE_MODULES, "../src", name)], bundle: true, write: false, format: "esm" });
+  return import("data:text/javascript," + encodeURIComponent(outputFiles[0].text));
+}
+
+/// Names, units and ticks: worked out by hand.
+async function checkWords() {
+  const { pretty, named, roundNumbers, roundPowers } = await source("words.ts");
+  assert.equal(pretty("t = 30 1/omega_p"), "t = 30 ωₚ⁻¹");
+  assert.equal(named("vx", "cell/(1/omega_p)"), "vₓ [cell ωₚ]");
+  assert.equal(named("x", "kpc"), "x [kpc]");
+  assert.equal(named("y"), "y");
+  assert.deepEqual(roundNumbers(-1.3, 2.1, 4), [-1, 0, 1, 2]);
+  assert.deepEqual(roundNumbers(0, 0.5, 5), [0, 0.1, 0.2, 0.3, 0.4, 0.5]);
+  assert.deepEqual(roundNumbers(3, 3, 5), []);
+  assert.deepEqual(roundPowers(2e-9, 3e-5, 4), [1e-8, 1e-7, 1e-6, 1e-5]);
+  assert.deepEqual(roundPowers(1e-9, 1, 4), [1e-9, 1e-6, 1e-3, 1]);
+  assert.deepEqual(roundPowers(0.3, 0.9, 4), [0.5]);
+}
+
+const box = (page, id) => page.evaluate((of) => { const { left, right, top, bottom } = document.getElementById(of).getBoundingClientRect(); return { left, right, top, bottom }; }, id);
+
 let chrome, server, live;
 try {
+  await checkWords();
   writeFileSync(join(folder, "run.toml"), config);
   execFileSync(program, ["--quiet", "run", join(folder, "run.toml"), "-o", join(folder, "cluster")]);
   chrome = await chromium.launch({
@@ -124,6 +148,40 @@ try {
   assert.match(await page.textContent("#legend"), /halo/);
   assert.match(await page.textContent("#checks"), /energy_error/);
   assert((await page.$$("#curves .uplot")).length >= 2);
+
+  // The report card is above the fold, particles do not shine through the panel, and a box with its axes stands around them.
+  await page.setViewportSize({ width: 1400, height: 900 });
+  assert((await box(page, "checks")).bottom < 450);
+  assert((await box(page, "scene")).right <= (await box(page, "panel")).left);
+  const axesDrawn = () => page.evaluate(() => {
+    const axes = document.getElementById("axes"), data = axes.getContext("2d").getImageData(0, 0, axes.width, axes.height).data;
+    return data.reduce((mark, value, k) => (mark * 31 + value * (k % 101)) | 0, 0);
+  });
+  const inSpace = await axesDrawn();
+  await page.selectOption("#view", { label: "x–z" });
+  const flat = await axesDrawn();
+  assert(inSpace !== 0 && flat !== 0 && inSpace !== flat, "each view has its axes");
+  await page.focus("#scene");
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await page.inputValue("#view"), "", "a flat view that is turned is none");
+  // A slice has fewer points; a click picks one of them.
+  const whole = await look(page);
+  await page.selectOption("#slice", { label: "x" });
+  const sliced = await look(page);
+  assert(sliced.bright > 0 && sliced.bright < 0.7 * whole.bright, `${sliced.bright} of ${whole.bright} pixels`);
+  await page.selectOption("#slice", "");
+  assert.equal((await look(page)).mark, whole.mark);
+  const { left, right, top, bottom } = await box(page, "scene");
+  await page.mouse.click((left + right) / 2, (top + bottom) / 2);
+  assert.match(await page.textContent("#picked"), /^point [\d,]+ \(halo\):.*x .*, y .*, z .*, speed/);
+  assert.notEqual(await axesDrawn(), inSpace, "it has a ring");
+  await page.mouse.click(left + 3, bottom - 3);
+  assert.equal(await page.textContent("#picked"), "");
+  // On a phone the panel stands below.
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert((await box(page, "panel")).top >= (await box(page, "scene")).bottom);
+  assert((await box(page, "panel")).right <= 390);
+  await page.setViewportSize({ width: 1000, height: 640 });
 
   // All particles as a picture that the program draws; it is drawn anew when the camera has moved.
   const pictures = () => page.evaluate(() => Number(document.body.dataset.pictures ?? 0));
@@ -165,6 +223,12 @@ try {
   await page.waitForFunction((time) => Number(document.body.dataset.time) >= time, now);
   await page.click("[data-do=go]");
   await page.waitForFunction((before) => document.body.dataset.status === "running" && document.getElementById("facts").textContent !== before, stood);
+  // A hidden tab gets no animation frames, and yet follows.
+  const hidden = await chrome.newPage();
+  await hidden.addInitScript(() => { window.requestAnimationFrame = () => 0; });
+  await hidden.goto(url);
+  await hidden.waitForFunction(() => Number(document.body.dataset.frames) >= 3, null, { polling: 100 });
+  await hidden.close();
 
   // A plasma: phase space, and the fields beside it.
   writeFileSync(join(folder, "plasma.toml"), plasma);
@@ -173,13 +237,14 @@ try {
   [server, url] = await start("view", join(folder, "plasma"));
   await page.goto(url);
   await page.waitForFunction(() => Number(document.body.dataset.frames) >= 1 && document.querySelectorAll("#maps canvas").length === 2);
-  assert.match(await page.textContent("#maps"), /charge density over x and y.*e n_0.*\|E\|/);
+  assert.match(await page.textContent("#maps"), /charge density over x and y.*e n₀.*\|E\|/);
   const colours = await page.evaluate(() => {
     const map = document.querySelector("#maps canvas"), data = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
     return new Set(Array.from({ length: data.length / 4 }, (_, k) => data.slice(4 * k, 4 * k + 3).join())).size;
   });
   assert(colours > 20, `the map has ${colours} colours`);
-  await page.waitForFunction(() => [...document.querySelectorAll("#curves .u-title")].some((title) => title.textContent === "Ex by kx"));
+  await page.waitForFunction(() => [...document.querySelectorAll("#curves .u-title")].some((title) => title.textContent === "Eₓ by kₓ"));
+  assert.deepEqual(await page.evaluate(() => [...document.getElementById("view").options].map((option) => option.text)), ["3-D", "x–vₓ", "x–y", "y–vₓ"]);
 
   const wrong = await page.goto(url.replace(/token=.{4}/, "token=0000"));
   assert.equal(wrong.status(), 401);

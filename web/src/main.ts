@@ -1,7 +1,9 @@
+import { drawAxes } from "./axes";
 import { Curves, Pace } from "./curves";
 import { Maps } from "./maps";
 import { Ring } from "./ring";
 import { kindColours, mapColour, Scene, type Colouring } from "./scene";
+import { named, number, pretty } from "./words";
 import { decode, decodeDensity, Line, type Density, type Points, type State } from "./wire";
 
 const $ = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
@@ -19,20 +21,35 @@ let shownNumber = -1, fromRing = false, lastPoints = 0;
 let picture: { density: Density; sight: string; number: number } | null = null;
 
 const say = (text: string) => { $("message").textContent = text; };
-const number = (value: unknown, digits = 3) => {
-  if (typeof value !== "number") return "–";
-  const small = value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e6);
-  return (small ? value.toExponential(digits - 1) : String(Number(value.toPrecision(digits)))).replace("-", "−").replace("e-", "e−");
-};
-
 /// A length of 1, 2 or 5 times a power of ten that is about 120 pixels long.
 function drawScale(): void {
   const header = scene.header;
-  if (!header) return;
+  drawAxes($<HTMLCanvasElement>("axes"), scene);
+  $("scale").hidden = !header || header.axes[2] !== "z";
+  if (!header || $("scale").hidden) return;
   const wish = 120 / scene.pixelsPerUnit(), power = 10 ** Math.floor(Math.log10(wish));
   const length = [5, 2, 1].map((k) => k * power).find((l) => l <= wish) ?? power;
   $("scale-bar").style.width = `${length * scene.pixelsPerUnit()}px`;
-  $("scale-text").textContent = `${number(length)} ${header.units[0]}`;
+  $("scale-text").textContent = `${number(length)} ${pretty(header.units[0])}`;
+}
+
+/// The particle that was picked, at its place now: as exact as the points are, a part in 65,000 of the frame.
+function drawPicked(): void {
+  const header = scene.header, picked = scene.picked;
+  if (!header || !picked) { $("picked").textContent = ""; return; }
+  const { place, kind, speed } = picked, where = place.map((value, k) => `${named(header.axes[k])} ${number(value, 4)} ${pretty(header.units[k])}`.trim());
+  if (header.axes[2] === "z") where.push(`speed ${number(speed)}`);
+  $("picked").innerText = `point ${picked.point.toLocaleString("en")} (${header.kinds[kind] ?? "?"}):\n${where.join(", ")}`;
+}
+
+/// Perspective, and flat views of each pair of axes; of a plasma x–vx first.
+function offerViews(axes: string[]): void {
+  const select = $<HTMLSelectElement>("view");
+  if (select.dataset.axes === axes.join()) return;
+  select.dataset.axes = axes.join();
+  const pairs = axes[2] === "z" ? ["0,1", "0,2", "1,2"] : ["0,2", "0,1", "1,2"];
+  $("slice").replaceChildren(new Option("none", ""), ...axes.map((axis, k) => new Option(pretty(axis), String(k))));
+  select.replaceChildren(new Option("3-D", ""), ...pairs.map((pair) => new Option(pretty(pair.split(",").map((k) => axes[Number(k)]).join("–")), pair)));
 }
 
 function colourBar(colour: (f: number) => [number, number, number]): HTMLCanvasElement {
@@ -64,7 +81,8 @@ function drawLegend(): void {
   }
   const bar = colourBar((f) => mapColour(scene.colouring === "speed" ? 0.15 + 0.85 * f : f));
   const [low, high] = scene.colouring === "speed" ? header.speed.map((v) => number(v)) : ["low", "high"];
-  legend.append(low, bar, `${high} ${scene.colouring === "speed" && header.axes[2] === "vx" ? "|vx|" : scene.colouring === "order" ? "id" : scene.colouring}`);
+  const ofPlasma = header.axes[2] === "vx";
+  legend.append(low, bar, `${high} ${scene.colouring === "speed" && ofPlasma ? named("|vx|", header.units[2]) : scene.colouring === "order" ? "id" : scene.colouring}`);
 }
 
 let lastKinds: number[] = [];
@@ -73,14 +91,16 @@ function take(got: Points): number {
   const kinds = new Set<number>();
   for (let i = 0; i < header.count; i++) kinds.add(got.words[4 * i + 3] & 15);
   lastKinds = [...kinds];
+  offerViews(header.axes);
   scene.show(got);
+  drawPicked();
   maps.show(header.maps ?? []);
   shownNumber = header.number;
   lastPoints = performance.now();
   if (scene.showsDensity) return header.number;  // they wait for the camera to move
   frames++;
-  $("time").textContent = header.time_text;
-  $("count").textContent = `${header.count.toLocaleString("en")} of ${header.total.toLocaleString("en")} particles${header.axes[2] === "z" ? "" : " · axes " + header.axes.join(", ")}`;
+  $("time").textContent = pretty(header.time_text);
+  $("count").textContent = `${header.count.toLocaleString("en")} of ${header.total.toLocaleString("en")} particles`;
   document.body.dataset.frames = String(frames);
   document.body.dataset.time = String(header.time);
   drawLegend(); drawScale();
@@ -93,7 +113,7 @@ function takeDensity(density: Density, sight: string): void {
   picture = { density, sight, number: density.header.number };
   scene.showDensity(density, sight);
   frames++;
-  $("time").textContent = density.header.time_text;
+  $("time").textContent = pretty(density.header.time_text);
   $("count").textContent = `density of all ${density.header.total.toLocaleString("en")} particles`;
   document.body.dataset.frames = String(frames);
   document.body.dataset.time = String(density.header.time);
@@ -102,7 +122,7 @@ function takeDensity(density: Density, sight: string): void {
 }
 const drawsDensity = (): boolean => {
   const wish = $<HTMLSelectElement>("draw").value;
-  return !fromRing && scene.header !== null && scene.header.count > 0 && (wish === "density" || (wish === "auto" && scene.header.total > mostPoints));
+  return !fromRing && !scene.slice && scene.header !== null && scene.header.count > 0 && (wish === "density" || (wish === "auto" && scene.header.total > mostPoints));
 };
 
 /// Where the camera rests, for which a picture is worth making.
@@ -127,6 +147,7 @@ async function askPoints(after: number, wait: number): Promise<void> {
 async function askLive(): Promise<void> {
   const sight = drawsDensity() ? restingSight() : null;
   if (!sight) return askPoints(serial, drawsDensity() ? 0 : 2000);
+  if (!state!.paused) { sight.width = Math.ceil(sight.width / 2); sight.height = Math.ceil(sight.height / 2); }  // a quarter of the run's work
   const answer = await points.ask({ ask: "density", after: picture?.sight === sight.camera ? picture.number + 1 : 0, wait: 200, ...sight });
   if (answer instanceof ArrayBuffer && following) takeDensity(decodeDensity(answer), sight.camera);
   if (performance.now() - lastPoints > 1000) await askPoints(serial, 0);
@@ -159,7 +180,7 @@ function goBack(place: number): void {
 
 /// A run that goes on says with its state what its last points were, a snapshot has its own.
 function drawCurves(): void {
-  if (state) curves.show(state, [...(state.live && following ? (state.curves ?? []) : (scene.header?.curves ?? [])), ...pace.curves()]);
+  if (state) curves.show(state, [...(state.live && following ? (state.curves ?? []) : (scene.header?.curves ?? [])), ...pace.curves()], scene.header);
 }
 
 function drawState(now: State): void {
@@ -177,6 +198,7 @@ function drawState(now: State): void {
   if (typeof now.energy_error === "number") lines.push(`energy error ${number(now.energy_error)}`);
   if (now.rate) lines.push(now.rate);
   if (typeof now.seconds_left === "number") lines.push(`${number(now.seconds_left)} s left`);
+  if (!scene.header) $("time").textContent = now.status === "starting" ? "waiting for the first step" : now.snapshots.length ? "" : "waiting for particles";
   $("facts").innerText = lines.join("\n");
   if (now.said && now.said !== lastSaid) say((lastSaid = now.said));
   pace.take(now);
@@ -226,7 +248,7 @@ async function pointsLoop(): Promise<void> {
       await sleep(1000);
     }
     drawWhere();
-    await new Promise(requestAnimationFrame);
+    await Promise.race([new Promise(requestAnimationFrame), sleep(1000)]);  // a hidden tab draws no frames, and yet sees the end
   }
 }
 
@@ -264,6 +286,16 @@ $("follow").onclick = () => { play(false); following = true; fromRing = false; s
 $("back").oninput = () => { play(false); goBack(Number($<HTMLInputElement>("back").value)); };
 $("draw").onchange = () => { scene.dropDensity(); picture = null; serial = 0; if (scene.header) $("count").textContent = ""; scene.recolour(); drawLegend(); };
 $("colour").onchange = () => { scene.colouring = $<HTMLSelectElement>("colour").value as Colouring; scene.recolour(); drawLegend(); };
+$("view").onchange = () => { const pair = $<HTMLSelectElement>("view").value; scene.look(pair ? (pair.split(",").map(Number) as [number, number]) : null); };
+scene.onturn = () => { $<HTMLSelectElement>("view").value = ""; };
+$("slice").onchange = $("slice-at").oninput = () => {
+  const axis = $<HTMLSelectElement>("slice").value, at = Number($<HTMLInputElement>("slice-at").value);
+  $("slice-at").hidden = !axis;
+  scene.slice = axis ? { axis: Number(axis), at } : null;
+  if (axis) scene.dropDensity();
+  scene.draw();
+};
+scene.onpick = drawPicked;
 $("size").oninput = () => { scene.size = Number($<HTMLInputElement>("size").value); scene.draw(); };
 $("trails").onchange = () => { scene.trails = $<HTMLInputElement>("trails").checked; scene.recolour(); };
 addEventListener("keydown", (e) => {

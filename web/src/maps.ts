@@ -1,5 +1,6 @@
 // Maps of a plasma beside its phase space: charge density and electric field over x and y.
 import { mapColour } from "./scene";
+import { pretty } from "./words";
 import type { StateMap } from "./wire";
 
 /// Where values have both signs: blue below zero, red above, dark at zero.
@@ -36,7 +37,7 @@ export class Maps {
         image.data[at + 3] = 255;
       }
     canvas.getContext("2d")!.putImageData(image, 0, 0);
-    title.textContent = `${map.title} over x and y, ${short(low)} to ${short(high)} ${map.unit}`;
+    title.textContent = `${map.title} over x and y, ${short(low)} to ${short(high)} ${pretty(map.unit)}`;
     figure.append(title, canvas);
     return figure;
   }

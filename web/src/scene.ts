@@ -9,11 +9,12 @@ export function mapColour(f: number): [number, number, number] {
   const place = Math.min(Math.max(f, 0), 1) * (map.length - 1), k = Math.min(Math.floor(place), map.length - 2), rest = place - k;
   return [0, 1, 2].map((c) => (map[k][c] * (1 - rest) + map[k + 1][c] * rest) / 255) as [number, number, number];
 }
+const colourMap = Array.from({ length: 256 }, (_, k) => mapColour(k / 255));  // for many points
 const rgb = (hex: string): [number, number, number] => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255) as [number, number, number];
 
 const vertexShader = `#version 300 es
-in vec3 place; in vec3 colour; uniform mat4 camera; uniform float size; uniform float glow; out vec3 shade;
-void main() { gl_Position = camera * vec4(place, 1.0); gl_PointSize = clamp(size / gl_Position.w, 1.0, 64.0); shade = colour * glow; }`;
+in vec3 place; in vec3 colour; uniform mat4 camera; uniform float size; uniform float glow; uniform vec4 slice; out vec3 shade;
+void main() { gl_Position = abs(dot(place, slice.xyz) - slice.w) > 0.05 ? vec4(2.0, 2.0, 2.0, 1.0) : camera * vec4(place, 1.0); gl_PointSize = clamp(size / gl_Position.w, 1.0, 64.0); shade = colour * glow; }`;
 const fragmentShader = `#version 300 es
 precision mediump float; in vec3 shade; out vec4 result;
 void main() { vec2 d = gl_PointCoord * 2.0 - 1.0; float r = dot(d, d); if (r > 1.0) discard; result = vec4(shade * (1.0 - 0.7 * r), 1.0); }`;
@@ -33,14 +34,21 @@ export class Scene {
   private program: WebGLProgram;
   private pictureProgram: WebGLProgram;
   private picture: { texture: WebGLTexture; colours: WebGLTexture; key: string } | null = null;
+  private pickedPoint = -1;              // its place among the points; -1: none
+  onpick: () => void = () => undefined;
   private clouds: Cloud[] = [];          // the newest last; those before it are trails
   private shown: Points | null = null;
   private centre = [0, 0, 0];
   private scale = [1, 1, 1];             // of each axis: what makes its longest side 1
-  private distance = 2.2; private azimuth = 0.6; private height = 0.5; private pan = [-0.2, 0];  // left of the panel
+  private distance = 2.6; private azimuth = 0.6; private height = 0.5; private pan = [0, 0];
+  /// The axes to the right and up of a flat view; null: a perspective.
+  private flat: [number, number] | null = null;
   private framed = "";
   colouring: Colouring = "speed"; size = 2; trails = false;
+  /// Only points in a tenth of the box across an axis are drawn, about a place of the frame; null: all.
+  slice: { axis: number; at: number } | null = null;
   onmove: () => void = () => undefined;
+  onturn: () => void = () => undefined;  // a flat view has become a perspective
 
   constructor(private canvas: HTMLCanvasElement) {
     const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
@@ -116,6 +124,9 @@ export class Scene {
   get header(): Header | null { return this.shown ? this.shown.header : null; }
 
   show(points: Points): void {
+    // Trails begin anew after a jump.
+    const before = this.shown?.header, now = points.header;
+    if (before && !(now.time >= before.time && now.number - before.number <= 4)) while (this.clouds.length) this.remove(this.clouds.pop()!);
     this.shown = points;
     this.frame(points.header);
     while (this.clouds.length > (this.trails ? 24 : 0)) this.remove(this.clouds.shift()!);
@@ -134,6 +145,7 @@ export class Scene {
     const name = header.axes.join() + header.total;
     if (name === this.framed || header.count === 0) return;
     this.framed = name;
+    this.look(this.flat);
     const same = header.axes.join() === "x,y,z", longest = Math.max(...header.side, 1e-300);
     if (header.box_side > 0 && same) {
       this.centre = [0, 1, 2].map(() => header.box_side / 2);
@@ -172,8 +184,8 @@ export class Scene {
     for (let i = 0; i < header.count; i++) {
       const word = words[4 * i + 3];
       const colour = this.colouring === "kind" ? kinds[(word & 15) % kinds.length]
-        : density ? mapColour(density[i]) : this.colouring === "order" ? mapColour(i / Math.max(header.count - 1, 1)) : mapColour(0.15 + 0.85 * (word >> 4) / 4095);
-      colours.set(colour, 3 * i);
+        : colourMap[Math.round(255 * (density ? density[i] : this.colouring === "order" ? i / Math.max(header.count - 1, 1) : 0.15 + 0.85 * (word >> 4) / 4095))];
+      for (let k = 0; k < 3; k++) colours[3 * i + k] = colour[k];
     }
     return colours;
   }
@@ -209,16 +221,33 @@ export class Scene {
     this.gl.deleteBuffer(cloud.buffer); this.gl.deleteBuffer(cloud.colours); this.gl.deleteVertexArray(cloud.array);
   }
 
+  /// A flat view of two axes, or a perspective.
+  look(flat: [number, number] | null): void {
+    this.flat = flat; this.pan = [0, 0];
+    this.distance = (flat ? 1.5 : 2.6) / (flat && this.mixed ? 1 : Math.min(1, this.canvas.clientWidth / Math.max(this.canvas.clientHeight, 1)));
+    this.draw();
+  }
+  /// Whether the axes are of different kinds (x, y, vx): then each has its own scale.
+  private get mixed(): boolean { return this.shown !== null && this.shown.header.axes.join() !== "x,y,z"; }
+  /// Where a place of the frame is seen, in pixels of the page; the frame is a cube of side 1 about the origin. Null: behind the camera.
+  project(place: number[], m = this.camera()): [number, number] | null {
+    const row = (r: number) => m[r] * place[0] + m[4 + r] * place[1] + m[8 + r] * place[2] + m[12 + r], w = row(3);
+    return w > 0.05 * this.distance ? [(0.5 + (0.5 * row(0)) / w) * this.canvas.clientWidth, (0.5 - (0.5 * row(1)) / w) * this.canvas.clientHeight] : null;
+  }
+  /// The value on an axis at a place of the frame.
+  valueAt(axis: number, place: number): number { return this.centre[axis] + place / this.scale[axis]; }
+
   /// Length on the canvas, in pixels, of a unit of the first axis at the centre.
   pixelsPerUnit(): number { return (this.scale[0] * this.canvas.clientHeight) / (2 * Math.tan(0.4) * this.distance); }
 
   private camera(): Float32Array {
     const aspect = this.canvas.width / Math.max(this.canvas.height, 1), f = 1 / Math.tan(0.4), near = 0.01 * this.distance, far = 100 * this.distance + 100;
     const [ca, sa, ch, sh] = [Math.cos(this.azimuth), Math.sin(this.azimuth), Math.cos(this.height), Math.sin(this.height)];
-    const right = [-sa, ca, 0], up = [-ca * sh, -sa * sh, ch], back = [ca * ch, sa * ch, sh];
+    const along = (axis: number) => [0, 1, 2].map((k) => (k === axis ? 1 : 0)), flat = this.flat;
+    const right = flat ? along(flat[0]) : [-sa, ca, 0], up = flat ? along(flat[1]) : [-ca * sh, -sa * sh, ch], back = flat ? [0, 0, 0] : [ca * ch, sa * ch, sh];
     const row = (v: number[], shift: number, gain: number) => [gain * v[0], gain * v[1], gain * v[2], gain * shift];
-    const x = row(right, this.pan[0], f / aspect), y = row(up, this.pan[1], f), depth = [-back[0], -back[1], -back[2], this.distance];
-    const z = depth.map((d, k) => ((far + near) / (far - near)) * d - (k === 3 ? (2 * far * near) / (far - near) : 0));
+    const x = row(right, this.pan[0], flat && this.mixed ? f : f / aspect), y = row(up, this.pan[1], f), depth = [-back[0], -back[1], -back[2], this.distance];
+    const z = flat ? [0, 0, 0, 0] : depth.map((d, k) => ((far + near) / (far - near)) * d - (k === 3 ? (2 * far * near) / (far - near) : 0));
     const rows = [x, y, z, depth], columns = new Float32Array(16);
     for (let r = 0; r < 4; r++) for (let c = 0; c < 4; c++) columns[4 * c + r] = rows[r][c];
     return columns;
@@ -233,18 +262,48 @@ export class Scene {
     gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE);
     gl.useProgram(this.program);
     gl.uniformMatrix4fv(gl.getUniformLocation(this.program, "camera"), false, this.camera());
+    const normal = [0, 1, 2].map((k) => (this.slice?.axis === k ? 1 : 0));
+    gl.uniform4f(gl.getUniformLocation(this.program, "slice"), normal[0], normal[1], normal[2], this.slice?.at ?? 0);
     const few = (this.shown?.header.count ?? 0) < 5000 ? 2 : 1;
     gl.uniform1f(gl.getUniformLocation(this.program, "size"), this.size * ratio * 2.2 * few);
     this.clouds.forEach((cloud, k) => {
       const last = k === this.clouds.length - 1;
-      gl.uniform1f(gl.getUniformLocation(this.program, "glow"), (last ? 1 : (0.5 * (k + 1)) / this.clouds.length) * (cloud.count > 20000 ? 0.45 : 0.9));
+      gl.uniform1f(gl.getUniformLocation(this.program, "glow"), (last ? 1 : (0.5 * (k + 1)) / this.clouds.length) * (cloud.count > 20000 ? (this.flat ? 0.15 : 0.45) : 0.9));
       gl.bindVertexArray(cloud.array); gl.drawArrays(gl.POINTS, 0, cloud.count);
     });
     gl.bindVertexArray(null);
     this.onmove();
   }
 
+  /// The point that was picked, as it is now.
+  get picked(): { point: number; place: number[]; kind: number; speed: number } | null {
+    if (!this.shown || this.pickedPoint < 0 || this.pickedPoint >= this.shown.header.count) return null;
+    const { header, words } = this.shown, at = 4 * this.pickedPoint, [low, high] = header.speed;
+    const place = [0, 1, 2].map((k) => header.corner[k] + (words[at + k] / 65535) * header.side[k]);
+    return { point: this.pickedPoint, place, kind: words[at + 3] & 15, speed: low + ((words[at + 3] >> 4) / 4095) * (high - low) };
+  }
+  /// Where the picked point is seen.
+  get pickedSpot(): [number, number] | null {
+    const picked = this.picked;
+    return picked && this.project(picked.place.map((value, k) => (value - this.centre[k]) * this.scale[k]));
+  }
+  /// Picks the point that is seen nearest to a place of the page, within 12 pixels.
+  private pick(x: number, y: number): void {
+    let nearest = 12 ** 2;
+    this.pickedPoint = -1;
+    if (!this.shown || this.showsDensity) return this.onpick();
+    const places = this.places(this.shown), camera = this.camera();
+    for (let i = 0; i < this.shown.header.count; i++) {
+      const place = [places[3 * i], places[3 * i + 1], places[3 * i + 2]];
+      if (this.slice && Math.abs(place[this.slice.axis] - this.slice.at) > 0.05) continue;
+      const spot = this.project(place, camera), far = spot ? (spot[0] - x) ** 2 + (spot[1] - y) ** 2 : Infinity;
+      if (far < nearest) { nearest = far; this.pickedPoint = i; }
+    }
+    this.onpick();
+    this.draw();
+  }
   private turn(dx: number, dy: number): void {
+    if (this.flat) { this.look(null); this.onturn(); }
     this.azimuth -= dx; this.height = Math.min(Math.max(this.height + dy, -1.55), 1.55);
     this.draw();
   }
@@ -252,12 +311,15 @@ export class Scene {
 
   private listen(): void {
     const fingers = new Map<number, [number, number]>(), canvas = this.canvas;
-    canvas.onpointerdown = (e) => { fingers.set(e.pointerId, [e.clientX, e.clientY]); canvas.setPointerCapture(e.pointerId); canvas.focus(); };
-    canvas.onpointerup = canvas.onpointercancel = (e) => { fingers.delete(e.pointerId); };
+    let moved = 0;  // pixels, since the pointer went down
+    canvas.onpointerdown = (e) => { moved = 0; fingers.set(e.pointerId, [e.clientX, e.clientY]); canvas.setPointerCapture(e.pointerId); canvas.focus(); };
+    canvas.onpointerup = (e) => { fingers.delete(e.pointerId); if (moved < 4) this.pick(e.offsetX, e.offsetY); };
+    canvas.onpointercancel = (e) => { fingers.delete(e.pointerId); };
     canvas.onpointermove = (e) => {
       const before = fingers.get(e.pointerId);
       if (!before) return;
       const [dx, dy] = [e.clientX - before[0], e.clientY - before[1]], span = () => { const [a, b] = [...fingers.values()]; return Math.hypot(a[0] - b[0], a[1] - b[1]); };
+      moved += Math.abs(dx) + Math.abs(dy);
       const wide = fingers.size === 2 ? span() : 0;
       fingers.set(e.pointerId, [e.clientX, e.clientY]);
       if (fingers.size === 2) return this.zoom(wide / Math.max(span(), 1));
@@ -271,7 +333,7 @@ export class Scene {
       if (turns[e.key]) { e.preventDefault(); this.turn(...turns[e.key]); }
       if (e.key === "+" || e.key === "=") this.zoom(0.9);
       if (e.key === "-") this.zoom(1 / 0.9);
-      if (e.key === "0") { this.distance = 2.2; this.azimuth = 0.6; this.height = 0.5; this.pan = [-0.2, 0]; this.draw(); }
+      if (e.key === "0") { this.azimuth = 0.6; this.height = 0.5; this.look(this.flat); }
     };
   }
 }
