@@ -131,9 +131,10 @@ Key<AnalysisOptions> high_key(const std::string& help) {
 }
 
 Key<AnalysisOptions> softening_key() {
-  return real_option<AnalysisOptions>(
-      "softening", "length of potentials that the file does not hold, in its unit", Range::at_least(0),
-      [](auto& options) -> auto& { return options.softening; });
+  return with_dimension(real_option<AnalysisOptions>(
+                            "softening", "length of potentials that the file does not hold, in its unit",
+                            Range::at_least(0), [](auto& options) -> auto& { return options.softening; }),
+                        dimension::length);
 }
 
 }  // namespace pergola

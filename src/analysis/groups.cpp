@@ -351,9 +351,10 @@ std::vector<Key<AnalysisOptions>> group_keys() {
   return {real_option<AnalysisOptions>(
               "linking", "linking length in mean spacings of a periodic box", Range::between(1e-6, 10),
               [](auto& options) -> auto& { return options.linking; }),
-          real_option<AnalysisOptions>(
-              "linking-length", "the same in the unit of the file; 0: from --linking", Range::at_least(0),
-              [](auto& options) -> auto& { return options.linking_length; }),
+          with_dimension(real_option<AnalysisOptions>(
+                             "linking-length", "the same in the unit of the file; 0: from --linking",
+                             Range::at_least(0), [](auto& options) -> auto& { return options.linking_length; }),
+                         dimension::length),
           integer_option<AnalysisOptions>(
               "least", "particles of the smallest group", Range::between(1, 1e12),
               [](auto& options) -> auto& { return options.least; })};

@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "config/config.hpp"
+#include "config/value.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "io/snapshot_formats.hpp"
@@ -87,7 +88,9 @@ std::string to_table(const ForceReport& report) {
 }
 
 RunConfig configuration(const ForceOptions& options) {
-  std::vector<std::string> sets = options.sets;
+  // The file comes first: numbers with a unit are counted in its units.
+  std::vector<std::string> sets{"particles.file=" + toml_string(options.file)};
+  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
   if (!options.solver.empty()) sets.push_back("gravity.solver=" + options.solver);
   return parse_force_config(sets);
 }

@@ -19,6 +19,7 @@
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "config/config.hpp"
+#include "config/quantities.hpp"
 #include "domain/share_source.hpp"
 #include "io/snapshot_formats.hpp"
 #include "io/snapshot_writer.hpp"
@@ -53,34 +54,37 @@ std::string value_text(const ModelValue& value) {
 }
 
 /// The text as the type of the option's value; other text stays a word, which the model's check refuses.
-ModelValue typed_value(const ModelInfo& model, const std::string& name, const std::string& text) {
+ModelValue typed_value(const ModelInfo& model, const std::string& name, const std::string& text,
+                       const QuantityUnits& units, const std::string& typed_as) {
   for (const auto& option : model.options) {
     if (option.name != name) continue;
     if (std::holds_alternative<bool>(option.default_value) && (text == "true" || text == "false"))
       return text == "true";
-    if (std::holds_alternative<double>(option.default_value))
-      if (const auto number = parse_real(text)) return *number;
+    if (!std::holds_alternative<double>(option.default_value)) continue;
+    if (const auto number = parse_real(text)) return *number;
+    if (const auto number = plain_number(text, option.dimension, units, typed_as)) return *number;
   }
   return text;
 }
 
 /// Sets an option after the model's check. Throws Error(input) that begins with the option as the user typed it.
 void take_option(const ModelInfo& model, const std::string& typed_as, const std::string& name, const std::string& text,
-                 ModelOptions& options) {
-  const ModelValue value = typed_value(model, name, text);
+                 const QuantityUnits& units, ModelOptions& options) {
+  const ModelValue value = typed_value(model, name, text, units, typed_as);
   const std::string problem = option_problem(model, name, value);
   if (!problem.empty()) throw Error(ErrorKind::input, fmt::format("{}: {}", typed_as, problem));
   options.values[name] = value;
 }
 
 /// --set gravity.external=[...], as for `pergola run`: the potentials in which a disc is set up.
-std::vector<ExternalPotential> external_potentials(const ModelInfo& model, const std::string& set) {
+std::vector<ExternalPotential> external_potentials(const ModelInfo& model, const std::string& set,
+                                                   const std::string& units) {
   if (!model.uses_external)
     throw Error(ErrorKind::input,
                 fmt::format("--set: gravity.external: expected an option of {}, which is set up without external "
                             "potentials",
                             model.name));
-  return parse_force_config({set}).gravity.external;
+  return parse_force_config({"units.system=" + units, set}).gravity.external;
 }
 
 /// check_units has checked the name; a model's units are valid.
@@ -100,17 +104,20 @@ ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
   const std::string problem = count_problem(model, options.n);
   if (!problem.empty()) throw Error(ErrorKind::input, "--n: " + problem);
   options.seed = request.seed;
-  options.gravitational_constant = unit_system(units_of(model, request)).gravitational_constant;
-  for (const auto& [name, text] : request.options) take_option(model, "--" + dashed(name), name, text, options);
+  options.units = unit_system(units_of(model, request));
+  options.gravitational_constant = options.units.gravitational_constant;
+  QuantityUnits units{.system = std::nullopt, .universe = model.own_units};
+  if (options.units.name != nbody_units().name) units.system = options.units;
+  for (const auto& [name, text] : request.options) take_option(model, "--" + dashed(name), name, text, units, options);
   for (const auto& set : request.sets) {
     const auto equals = set.find('=');
     if (equals == std::string::npos || equals == 0)
       throw Error(ErrorKind::input, fmt::format("--set: expected name=value, found {}", set));
     const std::string name = set.substr(0, equals);
     if (name == "gravity.external")
-      options.external = external_potentials(model, set);
+      options.external = external_potentials(model, set, units_of(model, request));
     else
-      take_option(model, "--set: " + name, name, set.substr(equals + 1), options);
+      take_option(model, "--set: " + name, name, set.substr(equals + 1), units, options);
   }
   return options;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/range.hpp"
+#include "base/units.hpp"
 #include "base/variant.hpp"
 
 namespace pergola {
@@ -41,7 +42,15 @@ struct Key {
   std::string help;
   std::function<std::optional<KeyProblem>(Options&, const KeyValue&)> take;
   std::function<KeyValue(const Options&)> value;
+  Dimension dimension{};  // of its numbers, which may then be written with a unit: "5 Myr"
 };
+
+/// A key whose numbers have a dimension.
+template <class AnyKey>
+AnyKey with_dimension(AnyKey key, const Dimension& dimension) {
+  key.dimension = dimension;
+  return key;
+}
 
 /// What is each right by itself and cannot be had together: the key to change, and why.
 struct Conflict {

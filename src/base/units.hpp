@@ -66,6 +66,37 @@ PERGOLA_API UnitSystem custom_units(double length_cm, double mass_g, double velo
 /// two catalogues of constants differ by, and less than two systems do.
 PERGOLA_API bool same_units(const UnitSystem& a, const UnitSystem& b);
 
+/// Powers of length, mass and time; all 0: a plain number.
+struct Dimension {
+  int length = 0, mass = 0, time = 0;
+  friend bool operator==(const Dimension&, const Dimension&) = default;
+};
+namespace dimension {
+inline constexpr Dimension none{}, length{1, 0, 0}, mass{0, 1, 0}, time{0, 0, 1}, velocity{1, 0, -1}, density{-3, 1, 0},
+    rate{0, 0, -1};
+}  // namespace dimension
+
+/// What a unit is in cgs, and its dimension. `per_h`: how often it is over h, the Hubble constant in 100 km/s/Mpc.
+struct Unit {
+  double cgs = 1;
+  Dimension dimension{};
+  int per_h = 0;
+};
+/// Words with whole powers, "Myr", "km/s", "Msun/pc^3", "kpc/h"; none: no unit.
+PERGOLA_API std::optional<Unit> parse_unit(std::string_view text);
+
+/// A number with its unit.
+struct Quantity {
+  double number = 0;
+  Unit unit;
+};
+/// "5 Myr", "1e10 Msun/h"; none: something else.
+PERGOLA_API std::optional<Quantity> parse_quantity(std::string_view text);
+/// The same as a number of these units.
+PERGOLA_API double number_in(const Quantity& quantity, const UnitSystem& units);
+/// "a time such as \"5 Myr\" (s, day, ...)": what may be written for a number of this dimension.
+PERGOLA_API std::string quantity_help(const Dimension& dimension);
+
 /// A unit as people write it, "AU", "1e10 Msun", "km/s", in cgs; none: not a unit of that kind.
 PERGOLA_API std::optional<double> length_unit_cm(std::string_view text);
 PERGOLA_API std::optional<double> mass_unit_g(std::string_view text);

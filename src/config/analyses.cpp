@@ -36,7 +36,8 @@ ConfigKey option_key(const std::string& analysis, const Key<AnalysisOptions>& ke
           [=](const RunConfig& config) {
             const auto found = config.output.analysis_options.find(name);
             return found == config.output.analysis_options.end() ? std::string() : toml_value(found->second);
-          }};
+          },
+          key.dimension};
 }
 
 }  // namespace

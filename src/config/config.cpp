@@ -1,11 +1,13 @@
 // Reading a configuration. Steps: TOML and --set become a list of (path, value), the kind of system is found from the
-// tables, each key reads its value, then the kind sets defaults that depend on other keys and refuses conflicts.
+// tables, numbers with a unit become plain numbers, each key reads its value, then the kind sets defaults that depend
+// on other keys and refuses conflicts.
 #include "config/config.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -15,6 +17,7 @@
 #include "base/text.hpp"
 #include "config/keys.hpp"
 #include "config/kind.hpp"
+#include "config/quantities.hpp"
 #include "config/value.hpp"
 
 namespace pergola {
@@ -165,6 +168,87 @@ const Entry* find_entry(const std::vector<Entry>& entries, const std::string& pa
   return nullptr;
 }
 
+/// What is known of an array of tables, or of the table itself, before it is read: the names of files.
+void add_files(const ConfigValue& parts, RunConfig& config) {
+  const auto* array = parts.get_if<ConfigValue::Array>();
+  for (std::size_t k = 0; array && k < array->size(); ++k)
+    if (const auto* table = (*array)[k].get_if<ConfigValue::Table>())
+      if (const ConfigValue* file = find_in(*table, "file"); file && file->get_if<std::string>())
+        config.particles.parts.emplace_back().file = *file->get_if<std::string>();
+}
+
+/// What numbers with a unit are counted in: found from [units], the files of particles and the model, before all else
+/// is read.
+QuantityUnits quantity_units(const std::vector<Entry>& entries, const RunConfig& begun) {
+  RunConfig config = begun;
+  for (const Entry& entry : entries) {
+    if (entry.path.starts_with("units."))
+      if (const ConfigKey* key = find_key(entry.path)) key->read(config, entry.value);
+    const auto* word = entry.value.get_if<std::string>();
+    if (word && entry.path == "particles.file") config.particles.file = *word;
+    if (word && entry.path == "particles.model") config.particles.model = *word;
+    if (entry.path == "particles.parts") add_files(entry.value, config);
+  }
+  if (const auto conflict = units_conflict(config.units))
+    throw Error(ErrorKind::input, fmt::format("{}: {}: {}", config.source, conflict->key, conflict->why));
+  config = with_file_units(std::move(config));
+  if (!config.particles.file.empty()) inherit_cosmology(config);
+  for (const ModelInfo& model : models())
+    if (model.own_units && model.name == config.particles.model) {
+      config.cosmology.emplace();
+      if (config.units.system == "auto") config.units.system = model.units;
+    }
+  const bool known = config.units.system == "custom" || find_unit_system(config.units.system);
+  if (!known || config.units.system == nbody_units().name) return {std::nullopt, config.cosmology.has_value()};
+  return {config.unit_system(), config.cosmology.has_value()};
+}
+
+/// The dimension of a name below a key; "" for the key itself.
+using DimensionOf = std::function<Dimension(const std::string& name)>;
+
+DimensionOf dimensions_at(const std::string& path) {
+  const auto same = [](const Dimension& dimension) { return [=](const std::string&) { return dimension; }; };
+  if (const ConfigKey* key = find_key(path)) return key->dimension_in ? key->dimension_in : same(key->dimension);
+  if (path == "expect.half_mass_radius") return same(dimension::length);
+  const std::string table = "particles.";
+  return same(path.starts_with(table) ? option_dimension(path.substr(table.size())) : dimension::none);
+}
+
+/// Numbers with a unit, in a value or in its arrays and tables, become plain numbers.
+class QuantityReader {
+ public:
+  QuantityReader(const std::vector<Entry>& entries, const RunConfig& begun) : entries_(entries), begun_(begun) {}
+
+  void read(ConfigValue& value, const std::string& path, const DimensionOf& dimension, const std::string& name = "") {
+    if (auto* array = std::get_if<ConfigValue::Array>(&value.data))
+      for (ConfigValue& entry : *array) read(entry, path, dimension, name);
+    if (auto* table = std::get_if<ConfigValue::Table>(&value.data))
+      for (auto& [key, entry] : *table)
+        read(entry, fmt::format("{}.{}", path, key), dimension, name.empty() ? key : fmt::format("{}.{}", name, key));
+    const auto* text = value.get_if<std::string>();
+    if (!text || dimension(name) == dimension::none) return;
+    if (!units_) units_ = quantity_units(entries_, begun_);
+    auto number = plain_number(*text, dimension(name), *units_, fmt::format("{}: {}", value.where(), path));
+    if (!number) return;
+    // Steps of blocks are powers of two: the next shorter one.
+    if (path == "time.step_max" && *number > 0) number = std::exp2(std::floor(std::log2(*number)));
+    value.data = *number;
+  }
+
+ private:
+  const std::vector<Entry>& entries_;
+  const RunConfig& begun_;
+  std::optional<QuantityUnits> units_;  // once they are needed: files may have to be opened
+};
+
+/// All numbers with a unit as plain numbers of the run's units.
+std::vector<Entry> with_plain_numbers(const std::vector<Entry>& entries, const RunConfig& begun) {
+  std::vector<Entry> plain = entries;
+  QuantityReader reader(entries, begun);
+  for (Entry& entry : plain) reader.read(entry.value, entry.path, dimensions_at(entry.path));
+  return plain;
+}
+
 /// A text that is not empty.
 const std::string& read_string(const Entry& entry, const std::string& expected) {
   const auto* text = entry.value.get_if<std::string>();
@@ -266,14 +350,15 @@ void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& confi
 }
 
 /// `with_files`: files may be read, so that their cosmology is inherited.
-RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true,
+RunConfig read_entries(const std::vector<Entry>& given, const std::string& source, bool with_steps = true,
                        bool with_files = false) {
   RunConfig config;
   config.source = source;
-  if (std::any_of(entries.begin(), entries.end(),
+  if (std::any_of(given.begin(), given.end(),
                   [](const Entry& entry) { return entry.path == "cosmology" || entry.path.starts_with("cosmology."); }))
     config.cosmology.emplace();
-  config.kind = find_kind(entries);
+  config.kind = find_kind(given);
+  const std::vector<Entry> entries = with_plain_numbers(given, config);
   check_kind_of_run(entries, config);
   read_particle_source(entries, config);
   for (const auto& entry : entries) {

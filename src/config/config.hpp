@@ -163,6 +163,7 @@ struct NumberKey {
   std::string help;
   Range range;
   double default_value = 0;
+  Dimension dimension{};
 };
 
 /// Adds a key, before any configuration is read.

@@ -91,8 +91,16 @@ std::string potentials_text(const RunConfig& config) {
 }  // namespace
 
 ConfigKey external_key() {
-  return {external_path, "static potentials, each also as a table [[gravity.external]]", read_potentials,
-          potentials_text};
+  const auto dimension_in = [](const std::string& name) {
+    if (name == "centre") return dimension::length;
+    for (const auto& kind : external_kinds())
+      for (const auto& parameter : kind.parameters)
+        if (parameter.name == name) return parameter.dimension;
+    return dimension::none;
+  };
+  return {external_path,   "static potentials, each also as a table [[gravity.external]]",
+          read_potentials, potentials_text,
+          dimension::none, dimension_in};
 }
 
 }  // namespace pergola

@@ -73,7 +73,7 @@ ConfigKey lengths_key(const std::string& path, const std::string& help, SpeciesL
           [=](RunConfig& config, const ConfigValue& value) {
             read_lengths(value, path, config.gravity.softening.*lengths);
           },
-          [=](const RunConfig& config) { return lengths_text(config.gravity.softening.*lengths); }};
+          [=](const RunConfig& config) { return lengths_text(config.gravity.softening.*lengths); }, dimension::length};
 }
 
 /// The words come from the table of pair laws, in the order of SofteningKernel.
@@ -96,9 +96,10 @@ ConfigKey softening_kernel_key() {
 std::vector<ConfigKey> run_keys() {
   return {integer_key(
               "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
-          real_key(
-              "run.end_time", "the time at which the run ends; with [cosmology] the scale factor", Range::above(0),
-              [](auto& c) -> auto& { return c.run.end_time; }),
+          with_dimension(real_key(
+                             "run.end_time", "the time at which the run ends; with [cosmology] the scale factor",
+                             Range::above(0), [](auto& c) -> auto& { return c.run.end_time; }),
+                         dimension::time),
           end_redshift_key(),
           device_key(),
           word_key(
@@ -155,13 +156,18 @@ std::vector<ConfigKey> time_keys() {
 
 /// Keys of [output] that all kinds share, or that runs under gravity have.
 std::vector<ConfigKey> output_keys() {
-  return {real_key(
-              "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.snapshots_every; }),
-          real_key(
-              "output.energy_every",
-              "time between lines of energy.csv, with [cosmology] in ln a and by default 0.25; 0: first and last only",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
+  return {with_dimension(
+              real_key(
+                  "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
+                  Range::at_least(0), [](auto& c) -> auto& { return c.output.snapshots_every; }),
+              dimension::time),
+          with_dimension(
+              real_key(
+                  "output.energy_every",
+                  "time between lines of energy.csv, with [cosmology] in ln a and by default 0.25; 0: first and last "
+                  "only",
+                  Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
+              dimension::time),
           redshifts_key(),
           analyses_key(),
           integer_key(
@@ -309,7 +315,7 @@ namespace {
 std::vector<NumberKey>& number_keys() {
   static std::vector<NumberKey> all{{"output.radii_every",
                                      "time between lines of lagrangian.csv; 0: none, -1: that of energy.csv",
-                                     Range::at_least(-1), -1}};
+                                     Range::at_least(-1), -1, dimension::time}};
   return all;
 }
 
@@ -324,7 +330,8 @@ std::vector<ConfigKey> registered_keys() {
                     [key](const RunConfig& config) {
                       const auto found = config.output.more.find(key.path);
                       return to_text(found == config.output.more.end() ? key.default_value : found->second);
-                    }});
+                    },
+                    key.dimension});
   return keys;
 }
 

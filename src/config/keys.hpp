@@ -23,6 +23,9 @@ struct ConfigKey {
   std::function<void(RunConfig&, const ConfigValue&)> read;
   /// The value in TOML; empty: not given, and then not shown. No function: a key that this version does not use.
   std::function<std::string(const RunConfig&)> text;
+  Dimension dimension{};  // of its numbers (base/key.hpp)
+  /// Of a key whose value is an array of tables: the dimension of a name in them, "radius" or "profile.width".
+  std::function<Dimension(const std::string& name)> dimension_in{};
 };
 
 /// All keys in the order in which config_text shows them, without the model's options and [expect].
@@ -38,6 +41,8 @@ void check_parts(const RunConfig& config, const FindValue& find);
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config);
 /// The model of this name; refuses others with the nearest one.
 const std::string& read_model_name(const ConfigValue& value, const std::string& path);
+/// The dimension of what models have as an option of this name; none also where no model has one.
+Dimension option_dimension(const std::string& name);
 /// One key of a model: n, seed or an option of its own; false: there is none of this name.
 bool read_model_key(const std::string& name, const ConfigValue& value, const std::string& path,
                     RunConfig::ParticlesPart& part);
@@ -107,7 +112,8 @@ ConfigKey config_key(const std::string& path, const Key<Options>& key, Part part
     if (const auto problem = key.take(part(config), key_value(value, path))) refuse(value, path, *problem);
   };
   if (!key.value) return {path, key.help, read, nullptr};
-  return {path, key.help, read, [=](const RunConfig& config) { return toml_value(key.value(part(config))); }};
+  return {path, key.help, read, [=](const RunConfig& config) { return toml_value(key.value(part(config))); },
+          key.dimension};
 }
 
 // Keys by the kind of their value. `get` gives the place of the value in a RunConfig.

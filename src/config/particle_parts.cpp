@@ -72,14 +72,15 @@ struct OrbitKey {
   const char* comment;
   Range range;
   double& (*get)(MergeOptions&);
+  Dimension dimension{};
 };
 
 const std::vector<OrbitKey>& orbit_keys() {
   static const std::vector<OrbitKey> keys{
       {"pericentre", "closest distance of two points with their masses", Range::above(0),
-       [](MergeOptions& o) -> double& { return o.pericentre; }},
+       [](MergeOptions& o) -> double& { return o.pericentre; }, dimension::length},
       {"separation", "distance at the start, on the way in", Range::above(0),
-       [](MergeOptions& o) -> double& { return o.separation; }},
+       [](MergeOptions& o) -> double& { return o.separation; }, dimension::length},
       {"eccentricity", "0 circle, < 1 ellipse, 1 parabola, > 1 hyperbola", Range::at_least(0),
        [](MergeOptions& o) -> double& { return o.eccentricity; }},
       {"inclination_1", "degrees from the axis of the first to that of the orbit", Range::between(-360, 360),
@@ -96,7 +97,8 @@ const std::vector<OrbitKey>& orbit_keys() {
 
 /// The array has no text of its own: particles_text() writes it after the orbit.
 std::vector<ConfigKey> parts_keys() {
-  std::vector<ConfigKey> keys{{array_path, "two systems, each a model or a file", read_parts, nullptr}};
+  std::vector<ConfigKey> keys{
+      {array_path, "two systems, each a model or a file", read_parts, nullptr, dimension::none, option_dimension}};
   for (const OrbitKey& key : orbit_keys()) {
     const std::string path = fmt::format("{}.{}", orbit_path, key.name);
     keys.push_back({path, key.comment,
@@ -106,7 +108,8 @@ std::vector<ConfigKey> parts_keys() {
                     [key](const RunConfig& config) {
                       MergeOptions orbit = config.particles.orbit;
                       return to_text(key.get(orbit));
-                    }});
+                    },
+                    key.dimension});
   }
   return keys;
 }
@@ -185,7 +188,8 @@ void check_parts(const RunConfig& config, const FindValue& find) {
 void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config) {
   auto& options = part.options;
   options.external = config.gravity.external;
-  options.gravitational_constant = config.gravitational_constant();
+  options.units = config.unit_system();
+  options.gravitational_constant = options.units.gravitational_constant;
   if (part.model.empty()) return;
   const ModelInfo& model = find_model(part.model);
   options.n = model_count(model, options.n);
@@ -200,6 +204,14 @@ const std::string& read_model_name(const ConfigValue& value, const std::string& 
   if (std::count(names.begin(), names.end(), *name) == 0)
     refuse(value, path, expected, did_you_mean(nearest_name(*name, names)));
   return *name;
+}
+
+/// Options of one name have one dimension in all models.
+Dimension option_dimension(const std::string& name) {
+  for (const ModelInfo& model : models())
+    for (const ModelOption& option : model.options)
+      if (option.name == name) return option.dimension;
+  return dimension::none;
 }
 
 /// Values are checked by the model's own table of options.

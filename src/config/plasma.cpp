@@ -269,6 +269,13 @@ std::string all_species_text(const RunConfig& config) {
   return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+/// The dimension of what a species has; its profile is a table in it.
+Dimension species_dimension(const std::string& name) {
+  if (name == "density") return {-3, 0, 0};
+  if (name == "drift") return dimension::velocity;
+  return name == "profile.centre" || name == "profile.width" ? dimension::length : dimension::none;
+}
+
 /// The number of cells along each axis also decides between two and three dimensions.
 ConfigKey plasma_cells_key() {
   const std::string path = "plasma.cells";
@@ -306,9 +313,10 @@ std::vector<ConfigKey> plasma_keys() {
           "plasma.lengths", "cells | debye | si (with units.system = \"si\")", plasma_length_names,
           [](auto& c) -> auto& { return c.plasma.lengths; }),
       plasma_cells_key(),
-      real_key(
-          "plasma.cell_size", "side of a cell; 1 with lengths in cells", Range::above(0),
-          [](auto& c) -> auto& { return c.plasma.cell_size; }),
+      with_dimension(real_key(
+                         "plasma.cell_size", "side of a cell; 1 with lengths in cells", Range::above(0),
+                         [](auto& c) -> auto& { return c.plasma.cell_size; }),
+                     dimension::length),
       integer_key(
           "plasma.velocities", "components of the velocity that are kept: 2 or 3 in two dimensions",
           Range::between(2, 3), [](auto& c) -> auto& { return c.plasma.velocities; }),
@@ -323,15 +331,17 @@ std::vector<ConfigKey> plasma_keys() {
           [](auto& c) -> auto& { return c.plasma.background; }),
       integer_key(
           "plasma.seed", "of the random numbers", Range::at_least(0), [](auto& c) -> auto& { return c.plasma.seed; }),
-      {species_array, "kinds of particles, each also as a table [[plasma.species]]", read_all_species,
-       all_species_text},
+      {species_array, "kinds of particles, each also as a table [[plasma.species]]", read_all_species, all_species_text,
+       dimension::none, species_dimension},
       wave_mode_key(),
-      real_key(
-          "plasma.wave.from", "the time that is fitted, and that field_energy is the mean over", Range::at_least(0),
-          [](auto& c) -> auto& { return c.plasma.wave.from; }),
-      real_key(
-          "plasma.wave.until", "0: to the end", Range::at_least(0),
-          [](auto& c) -> auto& { return c.plasma.wave.until; })};
+      with_dimension(real_key(
+                         "plasma.wave.from", "the time that is fitted, and that field_energy is the mean over",
+                         Range::at_least(0), [](auto& c) -> auto& { return c.plasma.wave.from; }),
+                     dimension::time),
+      with_dimension(real_key(
+                         "plasma.wave.until", "0: to the end", Range::at_least(0),
+                         [](auto& c) -> auto& { return c.plasma.wave.until; }),
+                     dimension::time)};
 }
 
 /// Keys of [output] that only a plasma has.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/host_device.hpp"
 #include "base/variant.hpp"
 
 namespace pergola {
@@ -45,6 +46,6 @@ ConfigValue parse_toml(std::string_view text, const std::string& source);
 std::pair<std::string, ConfigValue> parse_set(const std::string& text);
 
 /// A TOML string with its quotes.
-std::string toml_string(std::string_view text);
+PERGOLA_API std::string toml_string(std::string_view text);
 
 }  // namespace pergola

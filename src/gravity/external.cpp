@@ -9,10 +9,13 @@ using physics::ExternalKind;
 
 const std::vector<ExternalKindInfo>& external_kinds() {
   using P = ExternalPotential;
-  const ExternalParameter mass{"mass", &P::mass, Range::above(0), true};
-  const ExternalParameter radius{"radius", &P::radius, Range::above(0), true};
+  const ExternalParameter mass{"mass", &P::mass, Range::above(0), true, dimension::mass};
+  const ExternalParameter radius{"radius", &P::radius, Range::above(0), true, dimension::length};
   static const std::vector<ExternalKindInfo> all{
-      {"point", ExternalKind::point, "a point mass", {mass, {"softening", &P::softening, Range::at_least(0), false}}},
+      {"point",
+       ExternalKind::point,
+       "a point mass",
+       {mass, {"softening", &P::softening, Range::at_least(0), false, dimension::length}}},
       {"plummer", ExternalKind::plummer, "Plummer's sphere", {mass, radius}},
       {"hernquist", ExternalKind::hernquist, "Hernquist's sphere, for a bulge or a halo", {mass, radius}},
       {"isochrone", ExternalKind::isochrone, "Henon's isochrone", {mass, radius}},
@@ -23,21 +26,24 @@ const std::vector<ExternalKindInfo>& external_kinds() {
       {"logarithmic",
        ExternalKind::logarithmic,
        "a halo with a flat rotation curve of the given speed beyond its core radius",
-       {{"speed", &P::speed, Range::above(0), true}, radius},
+       {{"speed", &P::speed, Range::above(0), true, dimension::velocity}, radius},
        false},
       {"miyamoto-nagai",
        ExternalKind::miyamoto_nagai,
        "a disc in the plane z = 0 of its centre",
-       {mass, {"radius", &P::radius, Range::at_least(0), true}, {"height", &P::height, Range::above(0), true}}},
+       {mass,
+        {"radius", &P::radius, Range::at_least(0), true, dimension::length},
+        {"height", &P::height, Range::above(0), true, dimension::length}}},
       {"homogeneous",
        ExternalKind::homogeneous,
        "matter of one density everywhere; a negative one pushes away from the centre",
-       {{"density", &P::density, Range{}, true}},
+       {{"density", &P::density, Range{}, true, dimension::density}},
        false},
       {"cosmological-constant",
        ExternalKind::cosmological_constant,
        "omega_lambda hubble^2 r away from the centre: dark energy in coordinates that do not expand",
-       {{"omega_lambda", &P::omega_lambda, Range{}, true}, {"hubble", &P::hubble, Range::above(0), true}},
+       {{"omega_lambda", &P::omega_lambda, Range{}, true},
+        {"hubble", &P::hubble, Range::above(0), true, dimension::rate}},
        false}};
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include "base/host_device.hpp"
 #include "base/range.hpp"
+#include "base/units.hpp"
 #include "physics/external.hpp"
 
 namespace pergola {
@@ -23,6 +24,7 @@ struct ExternalParameter {
   Member member;
   Range range;
   bool required;  // else zero when it is not given
+  Dimension dimension{};
 };
 
 /// A kind by the name that the configuration uses.

@@ -108,7 +108,8 @@ MeshKey box_key() {
           [](const SolverOptions& options) -> KeyValue {
             const auto& side = options.mesh.box.side;
             return options.mesh.box.given() ? triple_value(side.x, side.y, side.z) : KeyValue("auto");
-          }};
+          },
+          dimension::length};
 }
 
 MeshKey box_corner_key() {
@@ -124,7 +125,8 @@ MeshKey box_corner_key() {
           [](const SolverOptions& options) -> KeyValue {
             const auto& corner = options.mesh.box_corner;
             return corner ? triple_value(corner->x, corner->y, corner->z) : KeyValue("auto");
-          }};
+          },
+          dimension::length};
 }
 
 constexpr const char* boundary_word = "mesh.boundary";

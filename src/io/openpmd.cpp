@@ -81,13 +81,12 @@ class OpenPmdSample {
   std::vector<Kept> kept_;  // a heap, the largest key first
 };
 
-using Dimension = OpenPmdDimension;
 // Powers of length, mass, time, current, temperature, amount and luminous intensity.
-const Dimension no_dimension{0, 0, 0, 0, 0, 0, 0};
-const Dimension length_dimension{1, 0, 0, 0, 0, 0, 0};
-const Dimension mass_dimension{0, 1, 0, 0, 0, 0, 0};
-const Dimension charge_dimension{0, 0, 1, 1, 0, 0, 0};
-const Dimension momentum_dimension{1, 1, -1, 0, 0, 0, 0};
+const OpenPmdDimension no_dimension{0, 0, 0, 0, 0, 0, 0};
+const OpenPmdDimension length_dimension{1, 0, 0, 0, 0, 0, 0};
+const OpenPmdDimension mass_dimension{0, 1, 0, 0, 0, 0, 0};
+const OpenPmdDimension charge_dimension{0, 0, 1, 1, 0, 0, 0};
+const OpenPmdDimension momentum_dimension{1, 1, -1, 0, 0, 0, 0};
 
 /// The number in a file name, plasma_007.h5 → 7, and the name with %T in its place.
 struct Iteration {
@@ -355,7 +354,7 @@ class OpenPmdWriter::Contents {
   }
 
   void write_constant_record(const std::string& name, double value, PlasmaUnits::Factor unit,
-                             const Dimension& dimension, std::uint64_t count, bool of_macro_particle,
+                             const OpenPmdDimension& dimension, std::uint64_t count, bool of_macro_particle,
                              const std::string& comment) {
     write_constant(name, value * unit.file, unit.si, count);
     write_record(name, dimension, 1, of_macro_particle, comment);
@@ -363,8 +362,8 @@ class OpenPmdWriter::Contents {
 
   /// Attributes of a record. Values are those of a macro-particle (macroWeighted 1) or of a real particle (0).
   /// weightingPower: the power of the weighting that leads from one to the other.
-  void write_record(const std::string& name, const Dimension& dimension, double weighting_power, bool of_macro_particle,
-                    const std::string& comment) {
+  void write_record(const std::string& name, const OpenPmdDimension& dimension, double weighting_power,
+                    bool of_macro_particle, const std::string& comment) {
     file_.write_attribute(name, "unitDimension", dimension);
     file_.write_attribute(name, "timeOffset", 0.0);
     file_.write_attribute(name, "weightingPower", weighting_power);

@@ -218,7 +218,7 @@ std::unique_ptr<DeviceSource> make_on_device(const ModelInput& input, const Devi
 
 std::vector<ModelOption> options() {
   std::vector<ModelOption> all{
-      {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}},
+      {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}, false, dimension::length},
       {"redshift", 49.0, "at which the run starts", Range::at_least(0), {}},
       {"order",
        2.0,

@@ -58,23 +58,27 @@ std::vector<Expectation> expect_kepler(const ModelInput& input) {
 }  // namespace
 
 ModelEntry kepler_model() {
-  return {
-      .info =
-          {"kepler",
-           "two bodies on a Kepler orbit of any eccentricity; the default has period 2 pi",
-           2,
-           false,
-           {{"eccentricity", 0.5, "0 circle, < 1 ellipse, 1 parabola, > 1 hyperbola", Range::at_least(0), {}},
-            {"semi_major_axis", 1.0, "of the relative orbit; a parabola's pericentre distance", Range::above(0), {}},
-            {"mass_1", 0.5, "mass of the first body", Range::at_least(0), {}},
-            {"mass_2", 0.5, "mass of the second body", Range::at_least(0), {}},
-            {"start",
-             std::string("auto"),
-             "where the orbit begins; auto: the apocentre, or the pericentre of an open orbit",
-             {},
-             {"auto", "apocentre", "pericentre"}}}},
-      .make = make_kepler,
-      .expectations = expect_kepler};
+  return {.info = {"kepler",
+                   "two bodies on a Kepler orbit of any eccentricity; the default has period 2 pi",
+                   2,
+                   false,
+                   {{"eccentricity", 0.5, "0 circle, < 1 ellipse, 1 parabola, > 1 hyperbola", Range::at_least(0), {}},
+                    {"semi_major_axis",
+                     1.0,
+                     "of the relative orbit; a parabola's pericentre distance",
+                     Range::above(0),
+                     {},
+                     false,
+                     dimension::length},
+                    {"mass_1", 0.5, "mass of the first body", Range::at_least(0), {}, false, dimension::mass},
+                    {"mass_2", 0.5, "mass of the second body", Range::at_least(0), {}, false, dimension::mass},
+                    {"start",
+                     std::string("auto"),
+                     "where the orbit begins; auto: the apocentre, or the pericentre of an open orbit",
+                     {},
+                     {"auto", "apocentre", "pericentre"}}}},
+          .make = make_kepler,
+          .expectations = expect_kepler};
 }
 
 namespace {
@@ -185,10 +189,10 @@ ModelEntry lagrange_triangle_model() {
                    "three masses on a turning equilateral triangle; period 2 pi sqrt(side^3 / (G M))",
                    3,
                    false,
-                   {{"side", 1.0, "of the triangle", Range::above(0), {}},
-                    {"mass_1", 1.0, "mass of the first body", mass, {}},
-                    {"mass_2", 1.0, "mass of the second body", mass, {}},
-                    {"mass_3", 1.0, "mass of the third body", mass, {}}}},
+                   {{"side", 1.0, "of the triangle", Range::above(0), {}, false, dimension::length},
+                    {"mass_1", 1.0, "mass of the first body", mass, {}, false, dimension::mass},
+                    {"mass_2", 1.0, "mass of the second body", mass, {}, false, dimension::mass},
+                    {"mass_3", 1.0, "mass of the third body", mass, {}, false, dimension::mass}}},
           .make = make_lagrange_triangle,
           .expectations = expect_lagrange_triangle};
 }

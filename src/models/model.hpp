@@ -13,6 +13,7 @@
 
 #include "base/host_device.hpp"
 #include "base/range.hpp"
+#include "base/units.hpp"
 #include "base/variant.hpp"
 #include "gravity/external.hpp"
 #include "particles/particles.hpp"
@@ -34,6 +35,7 @@ struct ModelOptions {
   std::int64_t n = 0;  // 0: the model's own number
   std::uint64_t seed = 1;
   double gravitational_constant = 1;
+  UnitSystem units = nbody_units();          // of the options and the particles; nbody: none are known
   std::vector<ExternalPotential> external;   // that the particles will move in, for models that are set up in it
   std::map<std::string, ModelValue> values;  // what differs from the defaults
 };
@@ -45,6 +47,7 @@ struct ModelOption {
   Range range;                       // of a number
   std::vector<std::string> choices;  // of a word
   bool or_file = false;              // any other word is the name of a file
+  Dimension dimension{};             // of a number; options of one name have one dimension in all models
 };
 
 struct ModelInfo {
@@ -93,6 +96,10 @@ PERGOLA_API std::optional<CosmologicalStart> model_cosmology(const std::string& 
 
 /// What the user should know of how the model reads these options; empty: nothing.
 PERGOLA_API std::string model_remark(const std::string& name, const ModelOptions& options);
+
+/// A warning if the model's mass is its default, a number without thought for the units: fewer than a hundredth of a
+/// solar mass for each particle. Else empty.
+PERGOLA_API std::string default_mass_remark(const std::string& name, const ModelOptions& options);
 
 /// What a run of the model should show at its end, whatever the end time is. Nothing if external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);

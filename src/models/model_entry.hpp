@@ -27,6 +27,7 @@ class ModelInput {
   std::uint64_t seed() const { return options_.seed; }
   int threads() const { return threads_; }
   double gravitational_constant() const { return options_.gravitational_constant; }
+  const UnitSystem& units() const { return options_.units; }
   const std::vector<ExternalPotential>& external() const { return options_.external; }
   double number(const std::string& option) const { return std::get<double>(value(option)); }
   bool flag(const std::string& option) const { return std::get<bool>(value(option)); }

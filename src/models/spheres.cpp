@@ -95,10 +95,22 @@ ModelEntry plummer_model() {
                4096,
                true,
                {{"cutoff", 22.8, "largest radius, in scale radii", Range::above(0), {}},
-                {"mass", 1.0, "total mass", Range::above(0), {}},
-                {"virial_radius", 1.0, "G M^2 / (2 |W|); the scale radius is 3 pi/16 of it", Range::above(0), {}},
+                {"mass", 1.0, "total mass", Range::above(0), {}, false, dimension::mass},
+                {"virial_radius",
+                 1.0,
+                 "G M^2 / (2 |W|); the scale radius is 3 pi/16 of it",
+                 Range::above(0),
+                 {},
+                 false,
+                 dimension::length},
                 {"exact_energy", false, "scale to K = 1/4 and W = -1/2 exactly; costs a sum over all pairs", {}, {}},
-                {"softening", 0.0, "softening length that exact_energy counts with", Range::at_least(0), {}}}},
+                {"softening",
+                 0.0,
+                 "softening length that exact_energy counts with",
+                 Range::at_least(0),
+                 {},
+                 false,
+                 dimension::length}}},
       .make = make_plummer,
       .expectations = equilibrium_expectations,
       .drawn = draw_plummer};
@@ -285,8 +297,8 @@ ModelEntry sphere_model() {
                    4096,
                    true,
                    {{"virial_ratio", 0.0, "K/|W| at the start: 0 cold, 0.5 virial", Range::at_least(0), {}},
-                    {"radius", 1.0, "of the sphere", Range::above(0), {}},
-                    {"mass", 1.0, "total mass", Range::above(0), {}}}},
+                    {"radius", 1.0, "of the sphere", Range::above(0), {}, false, dimension::length},
+                    {"mass", 1.0, "total mass", Range::above(0), {}, false, dimension::mass}}},
           .expectations = expect_sphere,
           .drawn = draw_sphere};
 }
@@ -309,15 +321,16 @@ std::optional<DrawnModel> draw_cube(const ModelInput& input) {
 }  // namespace
 
 ModelEntry cube_model() {
-  return {.info = {"cube",
-                   "random places in a cube from the origin, random velocities",
-                   4096,
-                   true,
-                   {{"side", 1.0, "of the cube, from 0 on each axis", Range::above(0), {}},
-                    {"speed", 0.1, "largest velocity along each axis", Range::at_least(0), {}},
-                    {"mass", 1.0, "total mass", Range::above(0), {}}}},
-          .box_side = [](const ModelInput& input) { return input.number("side"); },
-          .drawn = draw_cube};
+  return {
+      .info = {"cube",
+               "random places in a cube from the origin, random velocities",
+               4096,
+               true,
+               {{"side", 1.0, "of the cube, from 0 on each axis", Range::above(0), {}, false, dimension::length},
+                {"speed", 0.1, "largest velocity along each axis", Range::at_least(0), {}, false, dimension::velocity},
+                {"mass", 1.0, "total mass", Range::above(0), {}, false, dimension::mass}}},
+      .box_side = [](const ModelInput& input) { return input.number("side"); },
+      .drawn = draw_cube};
 }
 
 }  // namespace pergola

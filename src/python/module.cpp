@@ -6,6 +6,7 @@
 
 #include "base/units.hpp"
 #include "base/version.hpp"
+#include "config/quantities.hpp"
 #include "python/core.hpp"
 
 namespace pergola::python {
@@ -99,10 +100,13 @@ void bind_errors(py::module_& module) {
 
 /// Units as the library reads and writes them, and names of species.
 void bind_text(py::module_& module) {
-  module.def("time_unit_s", [](const std::string& unit) -> std::optional<double> {
-    const auto rate = velocity_unit_cm_per_s("cm/" + unit);
-    return rate ? std::optional(1 / *rate) : std::nullopt;
-  });
+  module.def("plain_time",
+             [](const std::string& text, const py::object& units, bool universe, const std::string& name) {
+               QuantityUnits in{.system = std::nullopt, .universe = universe};
+               if (const auto stated = units_of(units))
+                 in.system = custom_units(stated->length_cm, stated->mass_g, stated->velocity_cm_per_s);
+               return plain_number(text, dimension::time, in, name);
+             });
   module.def("units_text", [](double length_cm, double mass_g, double velocity_cm_per_s) {
     return length_unit_text(length_cm) + ", " + mass_unit_text(mass_g) + ", " + velocity_unit_text(velocity_cm_per_s);
   });

@@ -26,7 +26,8 @@ Key<TimeOptions> step_key() {
             time.step = *step;
             return std::nullopt;
           },
-          [](const TimeOptions& time) -> KeyValue { return time.step != 0 ? KeyValue(time.step) : KeyValue("auto"); }};
+          [](const TimeOptions& time) -> KeyValue { return time.step != 0 ? KeyValue(time.step) : KeyValue("auto"); },
+          dimension::time};
 }
 
 std::vector<Key<TimeOptions>> leapfrog_keys() {

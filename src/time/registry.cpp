@@ -95,7 +95,7 @@ Key<TimeOptions> step_max_key() {
             time.step_max = *step;
             return std::nullopt;
           },
-          [](const TimeOptions& time) -> KeyValue { return time.step_max; }};
+          [](const TimeOptions& time) -> KeyValue { return time.step_max; }, dimension::time};
 }
 
 // In this order: expanding space, jerks, forces on a part, then what the entry itself checks. `needs.because` names the

@@ -37,6 +37,22 @@ class Units(harness.CliTest):
         self.bad(2, "plan", config, "--set", "units.system=gadget", says=["units.system", '"gadget"'])
         self.assertIn('system = "galactic"', self.good("run", config, "--set", "units.system=galactic", "--print-config"))
 
+    # Reference: a parsec per km/s is 0.97779222 million years (IAU 2012 B2).
+    def test_numbers_may_have_a_unit(self):
+        stars = self.stars()
+        text = self.good("run", self.config(stars), "--print-config", "--set", "gravity.softening=100 pc", "--set", "run.end_time=0.5 Gyr")
+        self.assertIn("softening = 0.1 ", text)
+        self.assertAlmostEqual(float(text.split("end_time = ")[1].split()[0]), 0.5 / 0.97779222, places=7)
+        errors = [json.loads(self.good("force", stars, "--json", "--set", f"gravity.softening={softening}"))["error"]["rms"]
+                  for softening in ("100 pc", "0.1")]
+        self.assertEqual(errors[0], errors[1])
+        one, other = self.dir / "one.csv", self.dir / "other.csv"
+        self.good("ic", "plummer", "--n", 10, "--units", "stellar", "--mass", "1e6 Msun", "--virial-radius", "0.005 kpc", "-o", one)
+        self.good("ic", "plummer", "--n", 10, "--units", "stellar", "--mass", "1e6", "--virial-radius", "5", "-o", other)
+        self.assertEqual(one.read_text(), other.read_text())
+        self.bad(2, "ic", "plummer", "--mass", "5 Msun", "-o", self.dir / "x.csv", says=["--mass", "no units are stated", '"5 Msun"'])
+        self.bad(2, "ic", "plummer", "--units", "stellar", "--mass", "5 pc", "-o", self.dir / "x.csv", says=["--mass", "a mass such as", '"5 pc"'])
+
     def test_a_unit_given_in_cgs_and_si_is_refused(self):
         config = self.dir / "custom.toml"
         for one, other in (("length_cm = 1e5", "length_m = 1"), ("mass_kg = 1", "mass_g = 5"),

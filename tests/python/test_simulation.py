@@ -112,8 +112,17 @@ class TestWords(unittest.TestCase):
         for text in ("5", "5 Msun", "Myr", "five Myr"):
             with self.assertRaisesRegex(pergola.Error, "until: expected a number, or one with a unit"):
                 sim.run(until=text)
-        with self.assertRaisesRegex(pergola.Error, "has no units"):
+        with self.assertRaisesRegex(pergola.Error, "plain number, as no units are stated"):
             pergola.Simulation(model="plummer", n=16, softening=0.1, **QUIET).run(until="5 Myr")
+
+    def test_keywords_may_have_units(self):
+        sim = pergola.Simulation(model="plummer", n=16, units="stellar", mass="100 Msun", virial_radius="1e-3 kpc", softening="20626.48062471 AU",
+                                 step_max="0.1 Myr", **QUIET)
+        self.assertAlmostEqual(float(sim.particles.mass.sum()), 100)
+        self.assertIn("softening = 0.1", sim.config)
+        self.assertIn("step_max = 0.0625", sim.config)
+        stars = pergola.make("plummer", n=16, units="stellar", mass="100 Msun")
+        self.assertTrue((pergola.forces(stars, softening="0.1 pc") == pergola.forces(stars, softening=0.1)).all())
 
 
 class TestRunning(unittest.TestCase):

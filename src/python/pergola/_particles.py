@@ -208,7 +208,8 @@ def forces(positions, masses=None, solver="direct", softening=0.0, potential=Fal
     """
     if is_quantity(positions) or is_quantity(masses):
         raise error("forces: expected plain numbers, for which G is 1, found quantities with units")
-    config = force_config(solver=solver, softening=softening, **keywords)
+    units = None if "units" in keywords else getattr(positions, "units", None)
+    config = force_config(tuple(_core.units_keys(units).items()) if units else (), solver=solver, softening=softening, **keywords)
     if isinstance(positions, Particles):
         if masses is not None:
             raise error("masses: expected none beside particles, which have theirs")

@@ -151,14 +151,15 @@ def lines(found):
 
 
 @functools.lru_cache(64, typed=True)  # 1, 1.0 and True are different
-def _known_force_config(**keywords):
-    return configured(_core.Config.parse_force, lines(settings(keywords)))
+def _known_force_config(carried, **keywords):
+    return configured(_core.Config.parse_force, lines(settings(keywords, dict(carried))))
 
 
 # Forces are often called in a loop: reading the same settings again would take longer than the forces of few particles.
-def force_config(**keywords):
-    """The configuration of a force evaluation; the same keywords are read once, unless one may change (a list, a dict)."""
+def force_config(carried=(), **keywords):
+    """The configuration of a force evaluation; the same keywords are read once, unless one may change (a list, a dict).
+    ``carried``: keys and values that particles bring, their units."""
     try:
-        return _known_force_config(**keywords)
+        return _known_force_config(carried, **keywords)
     except TypeError:
-        return configured(_core.Config.parse_force, lines(settings(keywords)))
+        return configured(_core.Config.parse_force, lines(settings(keywords, dict(carried))))

@@ -11,7 +11,7 @@ from . import _core
 from ._particles import Particles, require_particles
 from ._run import Progress, hold, warn_of_others
 from ._settings import configured, error, lines, settings
-from ._units import of_config, plain_time, require_same_units
+from ._units import as_units, of_config, plain_time, require_same_units
 
 # Keys that are given stay: they have priority over what particles carry.
 def _take_from(particles, found):
@@ -21,6 +21,12 @@ def _take_from(particles, found):
     if particles.cosmology and not any(key.startswith("cosmology.") for key in found):
         found.update({f"cosmology.{name}": value for name, value in particles.cosmology.items()})
         found.setdefault("run.end_time", 1.0)
+
+# Before there is a configuration, which needs the end of the run.
+def _longest_step(found):
+    step = found.get("time.step_max", 0.125)
+    return plain_time("step_max", step, as_units(found.get("units.system"))) if isinstance(step, str) else float(step)
+
 
 Energies = namedtuple("Energies", "kinetic potential total momentum angular_momentum")
 Vector = namedtuple("Vector", "x y z")
@@ -114,7 +120,7 @@ class Simulation:
             _take_from(particles, found)
         if file is None and "run.end_time" not in found:
             # Block times count to 2^21 of the longest steps; a shorter step must still change the time.
-            longest = float(found.get("time.step_max", 0.125)) * 2**21
+            longest = _longest_step(found) * 2**21
             step = found.get("time.step")
             found["run.end_time"] = min(longest, float(step) * 2**50) if isinstance(step, (int, float)) and step > 0 else longest
         sets = lines(found)
@@ -268,9 +274,7 @@ class Simulation:
                     return
 
     def _time(self, name, value):
-        if isinstance(value, str) and self._config.cosmology:
-            raise error(f"{name}: expected a scale factor, which is the time of an expanding universe, found \"{value}\"")
-        return plain_time(name, value, self.units)
+        return plain_time(name, value, self.units, bool(self._config.cosmology))
 
     # With hooks, step by step, since each hook may change the particles; without them one call for all steps.
     def _advance(self, stop, bar):

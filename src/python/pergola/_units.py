@@ -1,7 +1,5 @@
 """Units: plain factors, and astropy's units if astropy is installed."""
 # Units are plain factors in cgs from the library's unit systems. astropy is optional and imported on first use only.
-import re
-
 from . import _core
 from ._settings import configured, error, is_quantity
 
@@ -100,21 +98,20 @@ def require_same_units(what, found, expected):
             raise error(f"{what}: expected particles in the same units, {name} = {expected[name]:g}, found {found[name]:g}")
 
 
-# For run() of a simulation. The factor of a unit is the library's.
-def plain_time(name, value, known):
+# For run() of a simulation. The library reads the text.
+def plain_time(name, value, known, universe=False):
     """A time as a plain number in known units: a number, a text such as "5 Myr", or a quantity of astropy."""
-    if is_quantity(value) or isinstance(value, str):
+    if is_quantity(value):
         if not known:
             raise error(f"{name}: expected a plain number, as the simulation has no units (units=\"stellar\" gives it some), found {value}")
-        if not isinstance(value, str):
-            return known.number(value)
-        parts = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]+)\s*", value)
-        seconds = _core.time_unit_s(parts[2]) if parts else None
-        if seconds is None:
-            raise error(f"{name}: expected a number, or one with a unit such as \"5 Myr\" (s, day, yr, kyr, Myr, Gyr), found \"{value}\"")
-        return float(parts[1]) * seconds / known["time_s"]
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise error(f"{name}: expected a number, or one with a unit such as \"5 Myr\", found {type(value).__name__}")
+        return known.number(value)
+    if isinstance(value, str):
+        number = _core.plain_time(value, known, universe, name)
+        if number is not None:
+            return number
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        found = f'"{value}"' if isinstance(value, str) else type(value).__name__
+        raise error(f"{name}: expected a number, or one with a unit such as \"5 Myr\", found {found}")
     return float(value)
 
 
