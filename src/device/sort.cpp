@@ -12,7 +12,7 @@ namespace pergola {
 namespace {
 
 constexpr int key_bits = 63;
-constexpr std::int64_t most_chunks = 64, least_chunk = 4096, permuted_chunk = 16384;
+constexpr std::int64_t most_chunks = 64, least_chunk = 4096, permuted_chunk = 1024;
 
 /// The passes of a radix sort, each by one digit of the keys. Threads count and move chunks of keys at the same time; a
 /// chunk's keys go behind those of the chunks before it.

@@ -39,7 +39,7 @@ void StateHash::Sum::add(const Sum& other) {
 /// `record(i)` gives the words of a particle.
 template <class Record>
 void StateHash::add_records(std::int64_t count, int threads, const Record& record) {
-  constexpr std::int64_t chunk = 4096;
+  constexpr std::int64_t chunk = 1024;
   std::vector<Sum> sums(static_cast<std::size_t>((count + chunk - 1) / chunk));
   parallel_for(threads, static_cast<std::int64_t>(sums.size()), [&](std::int64_t c) {
     Sum sum;

@@ -87,7 +87,8 @@ class ShownState final : public ShownParticles, public StoredParticles<Real> {
   const StateArrays<Real>* stored_places() const override { return rule_.moves() ? nullptr : &arrays_; }
 
  private:
-  static constexpr std::int64_t chunk = 65536;
+  /// Small: energies and hashes ask for pieces of some 65536 particles, and all threads have a part of each.
+  static constexpr std::int64_t chunk = 1024;
   template <class Body>
   void loop(std::int64_t n, const Body& body) const {
     if (device_.is_cuda()) {

@@ -2,10 +2,50 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
 #include "marks.hpp"
+#include "particles/shown_state.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
+namespace {
+
+/// The threads that show particles. The first one waits for another, and gives up after half a minute.
+struct Company {
+  std::mutex mutex;
+  std::condition_variable another;
+  std::set<std::thread::id> threads;
+  bool waits = true;
+};
+
+/// Shows particles as they are, in company.
+struct ShowInCompany {
+  Company* company;
+  bool moves() const { return true; }
+  void operator()(std::int64_t, Vec3<double>&, Vec3<double>&) const {
+    std::unique_lock lock(company->mutex);
+    company->threads.insert(std::this_thread::get_id());
+    company->another.notify_all();
+    if (company->waits)
+      company->another.wait_for(lock, std::chrono::seconds(30),
+                                [&] { return company->threads.size() > 1 || !company->waits; });
+    company->waits = false;
+  }
+};
+
+}  // namespace
+
+// The rule above is for the CPU.
+template <>
+[[maybe_unused]] void show_cuda(const Device&, std::int64_t, const ShowParticle<double, float, ShowInCompany>&) {}
+template <>
+[[maybe_unused]] void show_cuda(const Device&, std::int64_t, const ShowParticle<double, double, ShowInCompany>&) {}
+
 namespace {
 
 PERGOLA_MARK(threads, "*");
@@ -75,6 +115,18 @@ TEST_P(ShownParticlesOn, ADeviceGiveASolverTheirPlacesInItsNumbers) {
     EXPECT_EQ(mass[k], static_cast<float>(before.mass[k]));
     EXPECT_EQ(id[k], before.id[k]);
   }
+}
+
+// Energies and hashes read pieces of 65536 particles on a CPU. One thread did all of the reading.
+TEST(ShownParticles, ThreadsShareThePieceThatSumsRead) {
+  constexpr std::int64_t n = 65536;
+  const Particles p = some(n);
+  const StateArrays<double> arrays{p.x.data(),  p.y.data(),    p.z.data(),       p.vx.data(), p.vy.data(),
+                                   p.vz.data(), p.mass.data(), p.species.data(), p.id.data(), nullptr};
+  Company company;
+  const ShownState<double, ShowInCompany> state(Device::open("cpu", 2), n, arrays, {&company});
+  expect_same(fetch(state), p);
+  EXPECT_EQ(company.threads.size(), 2u);
 }
 
 // Reference: counted by hand: species 0 … 5 in turn, ids 1, 8, 15, …
