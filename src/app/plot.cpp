@@ -2,7 +2,7 @@
 //
 // Steps: (1) units from run.json, (2) all logs that are there; only energy.csv must be, (3) one picture for each,
 // written together: if one fails, none stays. Rank 0 works alone. A log is plotted in the units in which the run wrote
-// it; labels state them if run.json does.
+// it, times in those of pictures; labels state them if run.json does.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "app/run_files.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "comm/agreement.hpp"
 #include "io/table_file.hpp"
 #include "picture/plasma_plots.hpp"
@@ -54,36 +55,25 @@ void add_spectra(const fs::path& file, const LogUnits& units, Plots& plots) {
   }
 }
 
-/// Units that are no named system, but are known one by one, such as AU, Msun and km/s.
-LogUnits custom_units_of(const nlohmann::json& given) {
-  const auto number = [&given](const char* name) {
-    const auto found = given.find(name);
-    return found != given.end() && found->is_number() ? found->get<double>() : 0.0;
-  };
-  const double length = number("length_cm"), time = number("time_s");
+/// What a snapshot of the run says of its units: those of a named system, or known one by one.
+SnapshotHeader header_of(const nlohmann::json& units) {
   SnapshotHeader header;
-  header.units = FileUnits{length, number("mass_g"), time > 0 ? length / time : number("velocity_cm_per_s")};
-  const AnalysisUnits units = plain_units(header);
-  if (units.length.empty()) return {};
-  LogUnits drawn{drawn_unit(units.time), drawn_unit(fmt::format("{} ({})^2", units.mass, units.velocity)),
-                 drawn_unit(fmt::format("{} {}; × {}", units.mass, units.velocity, units.length))};
-  drawn.length = drawn_unit(units.length);
-  return drawn;
+  const auto number = [&units](const char* name) {
+    const auto found = units.find(name);
+    return found != units.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  const UnitSystem* system =
+      units.is_object() && units.contains("system") ? find_unit_system(units.value("system", "")) : nullptr;
+  const double length = number("length_cm"), time = number("time_s");
+  if (system)
+    header.units = FileUnits{system->length_cm, system->mass_g, system->velocity_cm_per_s};
+  else
+    header.units = FileUnits{length, number("mass_g"), time > 0 ? length / time : number("velocity_cm_per_s")};
+  return header;
 }
 
-/// Units from the run's record; empty if there are none.
-LogUnits units_of(const nlohmann::json& record) {
-  struct Known {
-    const char *system, *time, *energy, *momentum, *length;
-  };
-  constexpr Known systems[] = {
-      {"nbody", "N-body units", "N-body units", "N-body units", "N-body units"},
-      {"gadget", "kpc/(km/s)", "10^{10} Msun km^{2}/s^{2}", "10^{10} Msun km/s; × kpc", "kpc"},
-      {"galactic", "kpc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × kpc", "kpc"},
-      {"stellar", "pc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × pc", "pc"},
-      {"solar", "yr", "Msun AU^{2}/yr^{2}", "Msun AU/yr; × AU", "AU"},
-      {"si", "s", "J", "kg m/s; × m", "m"},
-  };
+/// Units from the run's record; empty if there are none. Times up to `longest` are shown as pictures show them.
+LogUnits units_of(const nlohmann::json& record, double longest) {
   const auto word = [&record](const char* pointer) {
     return record.value(nlohmann::json::json_pointer(pointer), nlohmann::json());
   };
@@ -93,15 +83,23 @@ LogUnits units_of(const nlohmann::json& record) {
   };
   if (word("/plasma").is_object())
     return {plasma("time_unit"), plasma("energy_unit"), plasma("momentum_unit"), plasma("potential_unit")};
-  if (word("/configuration/cosmology").is_object()) {
-    LogUnits units;
-    units.clock = "scale factor a";
-    return units;
-  }
-  const auto system = word("/configuration/units/system");
-  for (const Known& known : systems)
-    if (system == known.system) return {known.time, known.energy, known.momentum, "", known.length};
-  return system == "custom" ? custom_units_of(word("/configuration/units")) : LogUnits{};
+  const bool universe = word("/configuration/cosmology").is_object();
+  const auto system = word("/configuration/units");
+  const std::string plain = "N-body units";
+  if (!universe && system.is_object() && system.value("system", nlohmann::json()) == nbody_units().name)
+    return {plain, plain, plain, "", plain};
+  SnapshotHeader header = header_of(system);
+  if (universe) header.omega0 = 1;  // so that units have their h
+  const AnalysisUnits units = plain_units(header);
+  LogUnits drawn;
+  if (universe) drawn.clock = "scale factor a";
+  if (units.length.empty()) return drawn;
+  if (const auto [name, factor] = shown_time_unit(header, longest); !universe)
+    drawn.time = name, drawn.time_factor = factor;
+  drawn.energy = drawn_unit(fmt::format("{} ({})^2", units.mass, units.velocity));
+  drawn.momentum = drawn_unit(fmt::format("{} {}; × {}", units.mass, units.velocity, units.length));
+  drawn.length = drawn_unit(units.length);
+  return drawn;
 }
 
 /// "growth rate 0.351 +/- 0.004, theory 0.353", from the record.
@@ -120,7 +118,7 @@ std::string growth_text(const nlohmann::json& record) {
 Plots plots_of(const fs::path& directory) {
   const auto energy = RunLog::read(directory / "energy.csv");
   const nlohmann::json record = run_json(directory);
-  const LogUnits units = units_of(record);
+  const LogUnits units = units_of(record, energy.numbers("time").back());
   Plots plots;
   plots.emplace_back("energy", plot_energy(energy, units));
   plots.emplace_back("momentum", plot_momentum(energy, units));

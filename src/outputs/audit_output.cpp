@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "outputs/csv_log.hpp"
 #include "outputs/output.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola {
 
@@ -59,9 +60,10 @@ class AuditOutput final : public Output {
   /// `rows`: the lines of the file before the checkpoint.
   void open(System& system, std::int64_t rows) {
     audits_ = system.can_audit();
+    const std::string time = column_name("time", plain_units(system.sample_look().header).time);
     context_.on_root([&] {
       if (audits_)
-        log_ = CsvLog(context_.directory / audit_file, "time,step,sample,median,rms,p99,max", rows);
+        log_ = CsvLog(context_.directory / audit_file, time + ",step,sample,median,rms,p99,max", rows);
       else
         context_.log.info("output.force_audit_every: forces are sums over all pairs, there is no error to measure");
     });

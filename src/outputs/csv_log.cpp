@@ -12,6 +12,10 @@
 
 namespace pergola {
 
+std::string column_name(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : name + "[" + unit + "]";
+}
+
 CsvLog::CsvLog(const std::filesystem::path& path, const std::string& header, std::int64_t rows) : path_(path) {
   std::string text = header + "\n";
   if (rows > 0) {

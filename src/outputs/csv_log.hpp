@@ -5,6 +5,9 @@
 
 namespace pergola {
 
+/// "r50[kpc]": the name of a column with its unit, as tables of analyses have it; without one the name alone.
+std::string column_name(const std::string& name, const std::string& unit);
+
 /// A CSV log. Each line is written with one system call; a line that the operating system refuses is removed again. A
 /// resumed run keeps the lines before its checkpoint and drops the others.
 class CsvLog {

@@ -10,6 +10,7 @@
 #include "outputs/csv_log.hpp"
 #include "outputs/output.hpp"
 #include "outputs/schedule.hpp"
+#include "sim/unit_text.hpp"
 
 // A line stands at the first moment at which the system's energies are defined (`System::measured_at`): for a leapfrog
 // the next step, not the exact time, because predicted energies would show a sawtooth.
@@ -18,7 +19,20 @@ namespace pergola {
 namespace {
 
 constexpr const char* energy_file = "energy.csv";
-constexpr const char* energy_header = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall";
+
+/// The columns of all systems, with units where the system has those of a snapshot.
+std::string energy_header(const AnalysisUnits& units) {
+  const bool known = !units.mass.empty();
+  const std::string momentum = known ? fmt::format("{} {}", units.mass, units.velocity) : "";
+  const std::string energy = known ? fmt::format("{} ({})^2", units.mass, units.velocity) : "";
+  const std::string angular = known ? fmt::format("{} {}", momentum, units.length) : "";
+  std::vector<std::string> names{column_name("time", units.time)};
+  for (const char* name : {"kinetic", "potential", "total"}) names.push_back(column_name(name, energy));
+  names.emplace_back("relative_error");
+  for (const char* name : {"px", "py", "pz"}) names.push_back(column_name(name, momentum));
+  for (const char* name : {"lx", "ly", "lz"}) names.push_back(column_name(name, angular));
+  return fmt::format("{},wall", fmt::join(names, ","));
+}
 
 /// One line per interval. The first and the last line give the run's energy error.
 class EnergyOutput final : public Output {
@@ -93,7 +107,7 @@ class EnergyOutput final : public Output {
 
   /// On rank 0; `rows` as in CsvLog.
   void open(const System& system, std::int64_t rows) {
-    std::string header = energy_header;
+    std::string header = energy_header(plain_units(system.sample_look().header));
     for (const std::string& column : system.energy_columns()) header += "," + column;
     log_ = CsvLog(path(), header, rows);
   }

@@ -5,6 +5,7 @@
 #include "outputs/csv_log.hpp"
 #include "outputs/output.hpp"
 #include "outputs/schedule.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola {
 
@@ -52,11 +53,12 @@ class RadiiOutput final : public Output {
     clock_ = OutputClock(system.start_time(), radii_interval(context_.config).value_or(0), context_.config.run.end_time,
                          context_.config.cosmology.has_value());
     if (!active_) return;
-    std::string header = "time";
-    for (const double fraction : lagrangian_fractions) header += "," + lagrangian_column(fraction);
-    context_.on_root([&] {
-      log_ = CsvLog(context_.directory / radii_file, header + ",center_x,center_y,center_z,particles", rows);
-    });
+    const AnalysisUnits units = plain_units(system.sample_look().header);
+    std::string header = column_name("time", units.time);
+    for (const double fraction : lagrangian_fractions)
+      header += "," + column_name(lagrangian_column(fraction), units.length);
+    for (const char* name : {"center_x", "center_y", "center_z"}) header += "," + column_name(name, units.length);
+    context_.on_root([&] { log_ = CsvLog(context_.directory / radii_file, header + ",particles", rows); });
   }
 
   void add_line(System& system) {

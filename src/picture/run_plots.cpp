@@ -63,6 +63,7 @@ RunLog RunLog::read(const std::filesystem::path& path) {
     rest.remove_prefix(end + 1);
     ++line_number;
     if (log.names_.empty()) {
+      for (std::string& name : fields) name.resize(std::min(name.find('['), name.size()));
       log.names_ = std::move(fields);
       log.columns_.resize(log.names_.size());
       continue;
@@ -111,6 +112,13 @@ std::vector<double> absolute(std::vector<double> values) {
   return values;
 }
 
+/// The times of a log, in the unit in which plots show them.
+std::vector<double> times_of(const RunLog& log, const LogUnits& units) {
+  std::vector<double> times = log.numbers("time");
+  for (double& time : times) time *= units.time_factor;
+  return times;
+}
+
 /// Markers for few points only: many would hide the line.
 SeriesStyle style_for(std::size_t points) {
   SeriesStyle style;
@@ -149,7 +157,7 @@ bool has_energies_by_species(const RunLog& energy) {
 
 /// Two panels, and a third one for plasmas.
 Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
-  const auto time = energy.numbers("time");
+  const auto time = times_of(energy, units);
   Plot error;
   error.title = "Energy error";
   error.x.label = label_with_unit(units.clock, units.time);
@@ -174,7 +182,7 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
 }
 
 Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
-  const auto time = energy.numbers("time");
+  const auto time = times_of(energy, units);
   Plot plot = against_time("Drift of momentum and angular momentum", units,
                            label_with_unit("distance from the first value", units.momentum));
   plot.add_series("momentum", time, drift_of(energy, {"px", "py", "pz"}), style_for(time.size()));
@@ -183,7 +191,7 @@ Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
 }
 
 Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
-  const auto time = audit.numbers("time");
+  const auto time = times_of(audit, units);
   Plot plot = against_time("Force error", units, "relative error");
   for (const char* measure : {"median", "rms", "p99", "max"})
     plot.add_series(measure, time, audit.numbers(measure), style_for(time.size()));
@@ -191,7 +199,7 @@ Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
 }
 
 Drawing plot_radii(const RunLog& radii, const LogUnits& units) {
-  const auto time = radii.numbers("time");
+  const auto time = times_of(radii, units);
   Plot plot = against_time("Lagrangian radii", units, label_with_unit("radius", units.length));
   for (const int percent : {1, 5, 10, 25, 50, 75, 90})
     plot.add_series(fmt::format("{} %", percent), time, radii.numbers(fmt::format("r{}", percent)),

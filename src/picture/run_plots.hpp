@@ -21,6 +21,7 @@ class PERGOLA_API RunLog {
   static RunLog read(const std::filesystem::path& path);
 
   std::size_t rows() const { return rows_; }
+  /// Without their units: "r50" of a column "r50[kpc]".
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<std::string>& text(std::string_view name) const;
   /// A column as numbers. Throws Error(input) if one is not a number.
@@ -39,6 +40,7 @@ struct LogUnits {
   std::string potential = {};          // of a plasma's field
   std::string length = {};
   std::string clock = "time";  // what the time is called
+  double time_factor = 1;      // from the log's times to those that are shown
 };
 
 /// From energy.csv: |ΔE/E| on a logarithmic axis, and the energies. For a plasma (kinetic energies by species) also the

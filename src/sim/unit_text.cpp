@@ -117,23 +117,25 @@ std::string drawn_unit(std::string unit) {
   return text;
 }
 
+ShownTimeUnit shown_time_unit(const SnapshotHeader& header, double longest) {
+  if (!stated(header)) return {};
+  const double in_seconds = header.units->length_cm / header.units->velocity_cm_per_s;
+  const double size = std::abs(longest) * in_seconds;
+  NamedUnit best = size == 0 ? times[2] : times[0];
+  for (const NamedUnit& unit : times)
+    if (size >= unit.size) best = unit;
+  return {best.name, in_seconds / best.size};
+}
+
 std::string time_text(const SnapshotHeader& header, double longest) {
   if (has_universe(header)) return fmt::format("z = {:.3g}", header.redshift);
-  const double in_seconds = stated(header) ? header.units->length_cm / header.units->velocity_cm_per_s : 0;
-  NamedUnit best{"", 1};
-  if (in_seconds > 0) {
-    const double size = std::abs(longest > 0 ? longest : header.time) * in_seconds;
-    best = size == 0 ? times[2] : times[0];
-    for (const NamedUnit& unit : times)
-      if (size >= unit.size) best = unit;
-  }
-  const double factor = in_seconds > 0 ? in_seconds / best.size : 1;
-  std::string number = fmt::format("{:.{}g}", header.time * factor, in_seconds > 0 ? 4 : 6);
+  const auto [name, factor] = shown_time_unit(header, longest > 0 ? longest : header.time);
+  std::string number = fmt::format("{:.{}g}", header.time * factor, name.empty() ? 6 : 4);
   if (longest > 0) {
     const int before_point = static_cast<int>(std::floor(std::log10(longest * factor))) + 1;
     number = fmt::format("{:.{}f}", header.time * factor, std::clamp(3 - before_point, 0, 9));
   }
-  return fmt::format("t = {}{}{}", number, *best.name ? " " : "", best.name);
+  return fmt::format("t = {}{}{}", number, name.empty() ? "" : " ", name);
 }
 
 std::string time_text(const OpenPmdSummary& summary) {

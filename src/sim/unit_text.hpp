@@ -19,6 +19,14 @@ struct UnitTexts {
 };
 UnitTexts unit_texts(const SnapshotHeader& header);
 
+/// The unit that a time is shown in, and the factor to it from the file's: in which `longest` is a number from 1 to
+/// 1000 or so. Where the file states no units the name is empty.
+struct ShownTimeUnit {
+  std::string name;
+  double factor = 1;
+};
+ShownTimeUnit shown_time_unit(const SnapshotHeader& header, double longest);
+
 /// "t = 1.24 Gyr" where the file states units, "t = 1.5" where not; "z = 0.5" of a cosmological snapshot. In a series
 /// up to `longest`, in the file's unit, all have one unit and as many digits; 0: the text is for this time alone.
 std::string time_text(const SnapshotHeader& header, double longest = 0);

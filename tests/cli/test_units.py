@@ -212,3 +212,31 @@ class Units(harness.CliTest):
 
 if __name__ == "__main__":
     harness.main()
+
+    def test_logs_state_their_units(self):
+        config = self.dir / "run.toml"
+        config.write_text('[run]\nend_time = "20 kyr"\n[particles]\nmodel = "plummer"\nn = 16\nmass = "100 Msun"\n'
+                          '[gravity]\nsoftening = "0.1 pc"\n[units]\nsystem = "stellar"\n'
+                          '[output]\nenergy_every = "10 kyr"\nsnapshots_every = 0\n')
+        out = self.dir / "out"
+        self.good("run", config, "-o", out, "--quiet")
+        energy = ("time[pc/(km/s)],kinetic[Msun (km/s)^2],potential[Msun (km/s)^2],total[Msun (km/s)^2],relative_error,"
+                  "px[Msun km/s],py[Msun km/s],pz[Msun km/s],lx[Msun km/s pc],ly[Msun km/s pc],lz[Msun km/s pc],wall")
+        lines = (out / "energy.csv").read_text().splitlines()
+        self.assertEqual(lines[0], energy)
+        radii = (out / "lagrangian.csv").read_text()
+        self.assertTrue(radii.startswith("time[pc/(km/s)],r1[pc],r5[pc],"), radii[:80])
+        self.assertIn(",center_x[pc],center_y[pc],center_z[pc],particles\n", radii)
+        self.good("plot", out)
+        # A run of an earlier version goes on with its lines.
+        names = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall"
+        (out / "energy.csv").write_text("\n".join([names, *lines[1:]]) + "\n")
+        self.good("plot", out, "-o", self.dir / "old")
+        self.good("run", config, "-o", out, "--quiet", "--resume", "--set", "run.end_time=40 kyr")
+        after = (out / "energy.csv").read_text().splitlines()
+        self.assertEqual(after[:len(lines)], [energy, *lines[1:]])
+        self.assertEqual(len(after), len(lines) + 2)
+        # Without units the names are those of any run.
+        self.good("run", config, "-o", self.dir / "plain", "--quiet", "--set", "units.system=nbody", "--set", "run.end_time=0.01",
+                  "--set", "particles.mass=1", "--set", "gravity.softening=0.1", "--set", "output.energy_every=0")
+        self.assertEqual((self.dir / "plain" / "energy.csv").read_text().splitlines()[0], names)

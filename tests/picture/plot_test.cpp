@@ -149,6 +149,13 @@ TEST_F(RunLogFile, ReadsColumnsByName) {
   EXPECT_EQ(log.numbers("seconds"), (std::vector<double>{1.5, 2e-3}));
 }
 
+TEST_F(RunLogFile, ColumnsHaveTheirNamesWithoutUnits) {
+  write_bytes(at("log.csv"), "time[kpc/(km/s)],r50[kpc],particles\n0.5,2,10\n1,3,10\n");
+  const auto log = RunLog::read(at("log.csv"));
+  EXPECT_EQ(log.names(), (Names{"time", "r50", "particles"}));
+  EXPECT_EQ(log.numbers("r50"), (std::vector<double>{2, 3}));
+}
+
 TEST_F(RunLogFile, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(error_reading("").find("column names"), std::string::npos);
   EXPECT_NE(error_reading("time\n").find("at least one line"), std::string::npos);
@@ -170,7 +177,9 @@ TEST_F(RunLogFile, PlotsOfARunShowData) {
   const auto log = RunLog::read(at("energy.csv"));
   EXPECT_GT(pixels_of(plot_energy(log), palette_color(0)), 500);
   EXPECT_GT(pixels_of(plot_momentum(log), palette_color(0)), 300);
-  const auto with_units = plot_energy(log, {"Gyr", "J", ""});
+  LogUnits units{"Gyr", "J", ""};
+  units.time_factor = 100;
+  const auto with_units = plot_energy(log, units);
   const auto has_text = [&](const std::string& words) {
     return std::any_of(with_units.items().begin(), with_units.items().end(), [&](const DrawingItem& item) {
       const auto* const text = std::get_if<Text>(&item);
@@ -180,6 +189,7 @@ TEST_F(RunLogFile, PlotsOfARunShowData) {
   EXPECT_TRUE(has_text("time (Gyr)"));
   EXPECT_TRUE(has_text("energy (J)"));
   EXPECT_FALSE(has_text("time"));
+  EXPECT_TRUE(has_text("2000"));  // 20 in the log
   EXPECT_GT(pixels_of(plot_profile(RunLog::read(at("profile.csv"))), palette_color(0)), 1000);
 }
 
