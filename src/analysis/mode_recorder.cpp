@@ -167,7 +167,7 @@ AnalysisEntry modes_entry() {
               "One line per axis and mode. Columns: time, axis, mode (wavelengths in the box, at most 128), k, "
               "amplitude (A of A cos(k x + phase) in the mean over the other axes). Power by frequency needs more than "
               "snapshots: output.spectrum_every writes it.",
-          .example = "two-stream/plasma_007.h5 -o modes.csv --plot modes.png",
+          .example = "two-stream/plasma_000700.h5 -o modes.csv --plot modes.png",
           .needs = AnalysisNeeds::plasma,
           .span = AnalysisSpan::last_moment,
           .keys = {},

@@ -262,7 +262,7 @@ AnalysisEntry distribution_entry() {
               "One line per species and bin. Columns: time, species, v_low, v_high, particles (in the file), f (part "
               "of the species per velocity: its integral is 1) with its counting error, maxwellian (Maxwell's "
               "distribution with the mean and the variance of the species, in the middle of the bin).",
-          .example = "two-stream/plasma_007.h5 --axis x --bins 80 -o f.csv --plot f.png",
+          .example = "two-stream/plasma_000700.h5 --axis x --bins 80 -o f.csv --plot f.png",
           .needs = AnalysisNeeds::plasma,
           .span = AnalysisSpan::last_moment,
           .keys = {axis_key(), bins_key(usual_velocity_bins),

@@ -140,7 +140,7 @@ class Directory {
       if (verify_) verify_hdf5(file);
       return;
     }
-    if (!has_snapshot_header(file)) {  // spectrum.hdf5
+    if (!has_snapshot_header(file)) {  // tables/spectrum.hdf5
       piece.kind = "arrays";
       if (verify_) verify_hdf5(file);
       return;

@@ -186,7 +186,7 @@ void add_picture(Command program, Context& context) {
       "Examples:\n  pergola picture cluster/snap_004.hdf5 -o cluster.pdf --axis x --width 4 --center density\n"
       "  pergola picture cluster/snap_000.hdf5 cluster/snap_004.hdf5 -o both.png\n"
       "  pergola picture cluster/snap_004.hdf5 -o near.png --camera 3,0,1 --fov 60 --range 0.01,10\n"
-      "  pergola picture two-stream/plasma_004.h5 -o vortices.png --phase x,vx\n\n"
+      "  pergola picture two-stream/plasma_000400.h5 -o vortices.png --phase x,vx\n\n"
       "Under mpirun all ranks make it together, each from its stretch of the particles; of a plasma rank 0 alone.");
   command->callback([&context, options] { make_picture(context, *options); });
 }

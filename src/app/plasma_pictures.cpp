@@ -161,7 +161,9 @@ FieldSlice field_slice(const PictureOptions& options, const std::string& name, c
   slice.height = static_cast<double>(cells(up)) * summary.spacing[up];
   slice.across_label = label_with_unit(coordinates[across], drawn_unit(summary.length_unit));
   slice.up_label = label_with_unit(coordinates[up], drawn_unit(summary.length_unit));
-  const std::string symbol = name == "phi" ? "φ" : name == "rho" ? "ρ" : fmt::format("E_{{{}}}", name.substr(1));
+  const std::string symbol = name == "phi"   ? "φ"
+                             : name == "rho" ? "ρ"
+                                             : fmt::format("{}_{{{}}}", name[0], name.substr(1));
   slice.value_label = label_with_unit(name.size() == 2 || symbol.size() == 2 ? symbol : name, drawn_unit(mesh->unit));
   slice.title = title_of(options, file, name, summary);
   slice.colormap = options.colormap;

@@ -16,6 +16,7 @@
 #include "base/units.hpp"
 #include "comm/agreement.hpp"
 #include "io/table_file.hpp"
+#include "outputs/output.hpp"
 #include "picture/plasma_plots.hpp"
 #include "picture/run_plots.hpp"
 #include "sim/unit_text.hpp"
@@ -114,6 +115,12 @@ std::string growth_text(const nlohmann::json& record) {
                      std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "");
 }
 
+/// A table of a run. Earlier versions wrote it beside the snapshots.
+fs::path table_of(const fs::path& directory, const char* name) {
+  const fs::path path = directory / table_folder / name;
+  return fs::exists(path) ? path : directory / name;
+}
+
 /// Reads all logs of a run.
 Plots plots_of(const fs::path& directory) {
   const auto energy = RunLog::read(directory / "energy.csv");
@@ -128,9 +135,9 @@ Plots plots_of(const fs::path& directory) {
     plots.emplace_back("lagrangian", plot_radii(RunLog::read(directory / "lagrangian.csv"), units));
   if (fs::exists(directory / "profile.csv"))
     plots.emplace_back("profile", plot_profile(RunLog::read(directory / "profile.csv")));
-  if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", units, plots);
-  if (fs::exists(directory / "wave.csv"))
-    plots.emplace_back("wave", plot_wave(RunLog::read(directory / "wave.csv"), units, growth_text(record)));
+  if (const fs::path file = table_of(directory, "spectrum.hdf5"); fs::exists(file)) add_spectra(file, units, plots);
+  if (const fs::path file = table_of(directory, "wave.csv"); fs::exists(file))
+    plots.emplace_back("wave", plot_wave(RunLog::read(file), units, growth_text(record)));
   return plots;
 }
 

@@ -24,6 +24,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "io/snapshot.hpp"
 #include "outputs/output.hpp"
 #include "run/run.hpp"
 #include "run/run_record.hpp"
@@ -152,30 +153,35 @@ std::string checks_text(const std::vector<Check>& checks) {
   return text;
 }
 
-/// "a_000.csv to a_004.csv" for the files of a pattern in the directory; empty if there are none.
-std::string numbered_text(const fs::path& directory, const std::string& pattern) {
-  std::map<std::int64_t, std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (const auto number = number_in_name(it->path().filename().string(), pattern))
-      found[*number] = it->path().filename().string();
-  if (found.size() < 2) return found.empty() ? "" : found.begin()->second;
-  return fmt::format("{} to {}", found.begin()->second, found.rbegin()->second);
+/// A numbered file of a run as it is shown: of a snapshot in several files their common name.
+std::string shown_name(const fs::path& file, const fs::path& directory) {
+  const auto part = part_name(file);
+  return (part ? part->whole : file).lexically_relative(directory).generic_string();
+}
+
+/// "a_000.csv to a_004.csv" for numbered files; empty if there are none.
+std::string numbered_text(const std::map<std::int64_t, fs::path>& files, const fs::path& directory) {
+  if (files.empty()) return "";
+  const std::string first = shown_name(files.begin()->second, directory);
+  return files.size() == 1 ? first : fmt::format("{} to {}", first, shown_name(files.rbegin()->second, directory));
 }
 
 /// The names of the files in the directory; of numbered files the first and the last.
-std::string files_text(const RunSummary& summary, const RunConfig& config, const fs::path& directory) {
+std::string files_text(const RunConfig& config, const fs::path& directory) {
   std::vector<std::string> names{"run.json", "profile.csv"};
   std::error_code error;
   for (const OutputEntry& entry : output_entries())
     std::copy_if(entry.files.begin(), entry.files.end(), std::back_inserter(names), [&](const std::string& file) {
       return file.find('#') == std::string::npos && fs::exists(directory / file, error);
     });
-  if (summary.snapshots > 0) names.push_back(snapshot_name(config, 0));
-  if (summary.snapshots > 1) names.back() += " to " + snapshot_name(config, summary.snapshots - 1);
-  if (config.output.files > 1) names.back() += fmt::format(" in {} files each", config.output.files);
+  if (const auto snapshots = numbered_files(directory, system_entry(config).snapshots); !snapshots.empty()) {
+    names.push_back(numbered_text(snapshots, directory));
+    if (config.output.files > 1) names.back() += fmt::format(" in {} files each", config.output.files);
+  }
   for (const std::string& name : config.output.analyses)
-    if (const std::string text = numbered_text(directory, fmt::format("{}_#.csv", name)); !text.empty())
+    if (const std::string text =
+            numbered_text(numbered_files(directory, fmt::format("{}/{}_#.csv", table_folder, name)), directory);
+        !text.empty())
       names.push_back(text);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -199,10 +205,12 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
       counts.interactions > 0 ? fmt::format(", {:.3g} pairs", static_cast<double>(counts.interactions)) : "",
       duration_text(summary.wall_seconds));
   if (summary.ranks) text += summary.ranks->text() + "\n";
-  text += fmt::format("files in {}: {}\n", directory, files_text(summary, config, directory));
+  text += fmt::format("files in {}: {}\n", directory, files_text(config, directory));
   const auto in_directory = [&](const std::string& name) { return shell_word(fmt::format("{}/{}", directory, name)); };
+  const auto snapshots = numbered_files(directory, system_entry(config).snapshots);
+  if (snapshots.empty()) return text;
   return text + fmt::format("next: pergola picture {} -o {}\n      pergola plot {}\n",
-                            in_directory(snapshot_name(config, summary.snapshots - 1)),
+                            in_directory(shown_name(snapshots.rbegin()->second, directory)),
                             in_directory(system_entry(config).picture(config) + ".png"), shell_word(directory));
 }
 
@@ -379,7 +387,8 @@ void add_run(Command program, Context& context) {
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
   command->footer(
       "The directory gets run.json (configuration, totals, energy error, checks, hashes), energy.csv, lagrangian.csv\n"
-      "(in open space: the radii that hold parts of the mass), profile.csv, snap_000.hdf5, ... (plasma_000.h5, ... of\n"
+      "(in open space: the radii that hold parts of the mass), profile.csv, snap_000.hdf5, ... (plasma_000000.h5, ... "
+      "of\n"
       "a plasma) and checkpoint/. Ctrl-C finishes the step, writes a checkpoint and exits with 130; so do SIGTERM and\n"
       "SIGHUP (not under nohup). SIGUSR1 writes a checkpoint, and the run goes on.\n"
       "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"

@@ -70,9 +70,10 @@ std::vector<fs::path> snapshots_in(const fs::path& directory) {
       const auto name = numbered(entry.path());
       if (name && name->prefix == prefix && entry.is_regular_file(ignored)) return series_of(entry.path());
     }
-  throw Error(ErrorKind::input, fmt::format("{}: expected the snapshots of a run (snap_000.hdf5, … or plasma_000.h5, "
-                                            "…), found none",
-                                            directory.string()));
+  throw Error(ErrorKind::input,
+              fmt::format("{}: expected the snapshots of a run (snap_000.hdf5, … or plasma_000000.h5, "
+                          "…), found none",
+                          directory.string()));
 }
 
 std::vector<std::string> spread_over(const std::vector<std::string>& files) {

@@ -20,7 +20,8 @@ namespace pergola::app {
 /// series by itself.
 std::vector<std::filesystem::path> series_of(const std::filesystem::path& file);
 
-/// The snapshots in the directory of a run: snap_000.hdf5, … or plasma_000.h5, … Throws Error(input) if there are none.
+/// The snapshots in the directory of a run: snap_000.hdf5, … or plasma_000000.h5, … Throws Error(input) if there are
+/// none.
 std::vector<std::filesystem::path> snapshots_in(const std::filesystem::path& directory);
 
 /// Up to 16 of the files, at equal distances from the first to the last.

@@ -151,6 +151,26 @@ Dataset File::create_array(const std::string& name, hid_t type, const std::vecto
   return create_chunked(name, type, size, chunk_of(size));
 }
 
+/// The value is the one of all places that are never written. In chunks, which HDF5 does not make before that.
+void File::create_uniform(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent, double value) {
+  const QuietLibrary quiet;
+  const std::vector<hsize_t> size(extent.begin(), extent.end()), chunk = chunk_of(size);
+  const int rank = static_cast<int>(size.size());
+  const Handle space(H5Screate_simple(rank, size.data(), nullptr), H5Sclose);
+  const Handle properties = without_times(H5P_DATASET_CREATE);
+  H5Pset_chunk(properties.id(), rank, chunk.data());
+  H5Pset_fill_value(properties.id(), H5T_NATIVE_DOUBLE, &value);
+  Handle dataset(H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+                 H5Dclose);
+  if (!dataset.ok() || !dataset.close()) fail_writing();
+}
+
+/// The path is absolute, because HDF5 looks for others from the group of the link.
+void File::link(const std::string& name, const std::string& object) {
+  const QuietLibrary quiet;
+  if (H5Lcreate_soft(("/" + object).c_str(), file_.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) fail_writing();
+}
+
 /// `values` are rows of the first dimension: `count` of them from `first` on.
 void File::write_planes(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values) {
   const QuietLibrary quiet;

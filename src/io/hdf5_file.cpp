@@ -98,6 +98,8 @@ bool only_checked(hid_t properties) {
 
 /// Deflate, the densest filter in use, makes at most 1032 bytes out of one.
 constexpr std::int64_t most_expansion = 1100;
+/// Bytes of an array that has no storage, but one value for all of it.
+constexpr double most_uniform = 1 << 28;
 
 }  // namespace
 
@@ -267,6 +269,10 @@ void File::check_storage(hid_t dataset, const std::string& name, const std::stri
   if ((layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED && layout != H5D_COMPACT) ||
       H5Pget_external_count(properties.id()) != 0)
     fail_reading(fmt::format("{} keeps its data in another file, expected it in this one", name));
+  H5D_fill_value_t filled = H5D_FILL_VALUE_UNDEFINED;
+  const bool uniform = H5Dget_storage_size(dataset) == 0 && H5Pfill_value_defined(properties.id(), &filled) >= 0 &&
+                       filled == H5D_FILL_VALUE_USER_DEFINED;
+  if (uniform && bytes <= most_uniform) return;
   const std::int64_t expansion = H5Pget_nfilters(properties.id()) > 0 ? most_expansion : 1;
   const double stored = static_cast<double>(std::min<hsize_t>(H5Dget_storage_size(dataset), hsize_t(bytes_)));
   if (bytes > stored * static_cast<double>(expansion))

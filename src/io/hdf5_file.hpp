@@ -148,6 +148,10 @@ class File {
   /// places on the first dimension.
   Dataset create_array(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent);
   void write_planes(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values);
+  /// An array that holds one value everywhere. It takes no space, and has no checksums.
+  void create_uniform(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent, double value);
+  /// Another name for an object "a/b", which need not exist yet.
+  void link(const std::string& name, const std::string& object);
   /// All of it at once.
   void write_array(const std::string& name, hid_t type, const Array& array);
   /// Texts in UTF-8, as long as the longest of them.

@@ -1,6 +1,7 @@
 #include "io/openpmd.hpp"
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/openpmd_meshes.hpp"
@@ -88,21 +89,13 @@ const OpenPmdDimension mass_dimension{0, 1, 0, 0, 0, 0, 0};
 const OpenPmdDimension charge_dimension{0, 0, 1, 1, 0, 0, 0};
 const OpenPmdDimension momentum_dimension{1, 1, -1, 0, 0, 0, 0};
 
-/// The number in a file name, plasma_007.h5 → 7, and the name with %T in its place.
-struct Iteration {
-  std::string group, format;
-};
-
-/// The number in the name is that of the iteration. A name without one gets the number of the step.
-Iteration iteration_of(const std::filesystem::path& path, std::int64_t step) {
+/// The name of the files of a series, with %T for the iteration, which is the step: plasma_000120.h5 of step 120 is one
+/// of plasma_%T.h5. A name with another number, or without one, is no part of a series: %T is added.
+std::string iteration_format(const std::filesystem::path& path, std::int64_t step) {
   const std::string stem = path.stem().string(), extension = path.extension().string();
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  auto first = stem.end();
-  while (first != stem.begin() && digit(*(first - 1))) --first;
-  const std::string prefix(stem.begin(), first), digits(first, stem.end());
-  const auto nonzero = digits.find_first_not_of('0');
-  if (digits.empty()) return {std::to_string(step), stem + "_%T" + extension};
-  return {nonzero == std::string::npos ? "0" : digits.substr(nonzero), prefix + "%T" + extension};
+  const std::size_t digits = stem.find_last_not_of("0123456789") + 1;  // npos + 1 = 0
+  const bool of_step = parse_integer(stem.substr(digits)) == step;
+  return (of_step ? stem.substr(0, digits) : stem + "_") + "%T" + extension;
 }
 
 }  // namespace
@@ -212,9 +205,8 @@ class OpenPmdWriter::Contents {
 
   /// Time is in the unit of the configuration; timeUnitSI leads to seconds.
   void write_head(const std::filesystem::path& path) {
-    const Iteration iteration = iteration_of(path, snapshot_.step);
-    const std::string base = "data/" + iteration.group;
-    write_root(iteration);
+    const std::string base = fmt::format("data/{}", snapshot_.step);
+    write_root(iteration_format(path, snapshot_.step));
     file_.create_group("data");
     file_.create_group(base);
     file_.write_attribute(base, "time", snapshot_.time * units_.time().file);
@@ -224,6 +216,17 @@ class OpenPmdWriter::Contents {
     file_.write_attribute(base, "step", std::vector<std::uint64_t>{static_cast<std::uint64_t>(snapshot_.step)});
     meshes_.emplace(file_, snapshot_, base + "/fields", real_type());
     particles_ = base + "/particles";
+    link_positions();
+  }
+
+  /// yt (3.4 to 4.4) counts the particles of each species by the positions at the root of the file, which openPMD does
+  /// not have. A link to those of one species is right for all species of the same size.
+  void link_positions() {
+    std::vector<std::int64_t> rows;
+    for (const std::int64_t count : counts_)
+      if (count > 0) rows.push_back(rows_of(count));
+    if (rows.empty() || std::count(rows.begin(), rows.end(), rows[0]) != std::ssize(rows)) return;
+    file_.link("position", fmt::format("{}/{}/position", particles_, snapshot_.options.species[next_species()].name));
   }
 
   bool has_particles() const {
@@ -231,14 +234,14 @@ class OpenPmdWriter::Contents {
   }
 
   /// What openPMD asks of every file, under the names of its standard 1.1.0.
-  void write_root(const Iteration& iteration) {
+  void write_root(const std::string& format) {
     file_.write_attribute("/", "openPMD", "1.1.0");
     file_.write_attribute("/", "openPMDextension", std::uint32_t{1});  // ED-PIC
     file_.write_attribute("/", "basePath", "/data/%T/");
     file_.write_attribute("/", "meshesPath", "fields/");
     if (has_particles()) file_.write_attribute("/", "particlesPath", "particles/");
     file_.write_attribute("/", "iterationEncoding", "fileBased");
-    file_.write_attribute("/", "iterationFormat", iteration.format);
+    file_.write_attribute("/", "iterationFormat", format);
     file_.write_attribute("/", "software", "Pergola");
     file_.write_attribute("/", "softwareVersion", version());
   }

@@ -1,7 +1,8 @@
 #pragma once
 // openPMD files of a plasma: written in pieces by one process, read as a whole.
 //
-// A file has one step: fields on the grid of the run and particles by species, in SI units by their factors. The writer
+// A file has one step, whose number is openPMD's iteration: fields on the grid of the run, a uniform magnetic field and
+// particles by species, in SI units by their factors. The writer
 // takes fields column by column, then particles piece by piece; beyond `particles_most` it keeps a sample by the hash
 // of the ids. The reader takes files of other programs too, as far as they are openPMD 1.x with Cartesian fields.
 #include <cstdint>

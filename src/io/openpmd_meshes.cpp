@@ -15,6 +15,7 @@ namespace {
 const OpenPmdDimension charge_density_dimension{-3, 0, 1, 1, 0, 0, 0};
 const OpenPmdDimension potential_dimension{2, 1, -3, -1, 0, 0, 0};
 const OpenPmdDimension electric_dimension{1, 1, -3, -1, 0, 0, 0};
+const OpenPmdDimension magnetic_dimension{0, 1, -2, -1, 0, 0, 0};
 
 }  // namespace
 
@@ -33,6 +34,34 @@ OpenPmdMeshes::OpenPmdMeshes(hdf5::File& file, const PlasmaSnapshot& head, std::
   file_.write_attribute(group_, "particleBoundary", periodic);
   file_.write_attribute(group_, "currentSmoothing", "none");
   file_.write_attribute(group_, "chargeCorrection", "none");
+  write_magnetic_field();
+}
+
+/// The uniform field, where there is one: three arrays that take no space. As constant components, which openPMD has
+/// too, they would hide all fields from yt.
+void OpenPmdMeshes::write_magnetic_field() {
+  const Vec3<double>& field = head_.options.magnetic_field;
+  if (dot(field, field) == 0) return;
+  const PlasmaUnits::Factor unit = head_.units.magnetic_field();
+  const std::string record = group_ + "/B";
+  file_.create_group(record);
+  for (const auto& [axis, value] : {std::pair{"/x", field.x}, std::pair{"/y", field.y}, std::pair{"/z", field.z}}) {
+    file_.create_uniform(record + axis, real_type_, extent(), value * unit.file);
+    write_component(record + axis, unit);
+  }
+  write_attributes(record, magnetic_dimension, head_.units.si() ? "T" : "m_e omega_p/e", false);
+}
+
+/// Cells along each axis.
+std::vector<std::int64_t> OpenPmdMeshes::extent() const {
+  const auto& cells = head_.options.cells;
+  return {cells.begin(), cells.begin() + head_.options.dimensions};
+}
+
+/// Attributes of an array: its values are those at the grid points.
+void OpenPmdMeshes::write_component(const std::string& component, PlasmaUnits::Factor unit) {
+  file_.write_attribute(component, "position", std::vector<double>(axes_.size(), 0.0));
+  file_.write_attribute(component, "unitSI", unit.si);
 }
 
 /// From x fastest, as computed, to x slowest: openPMD leaves the choice, but yt takes the first dimension for x. Whole
@@ -81,9 +110,7 @@ void OpenPmdMeshes::begin(PlasmaFieldPart part) {
     file_.create_group(electric);
     write_attributes(electric, electric_dimension, electric_field_unit_name(head_.units));
   }
-  const auto& cells = head_.options.cells;
-  const std::vector<std::int64_t> extent(cells.begin(), cells.begin() + head_.options.dimensions);
-  open_.emplace(OpenField{file_.create_array(name(part), real_type_, extent), unit(part), 0, 0, {}});
+  open_.emplace(OpenField{file_.create_array(name(part), real_type_, extent()), unit(part), 0, 0, {}});
 }
 
 void OpenPmdMeshes::write_waiting() {
@@ -94,8 +121,7 @@ void OpenPmdMeshes::write_waiting() {
 
 void OpenPmdMeshes::end(PlasmaFieldPart part) {
   file_.close(open_->dataset);
-  file_.write_attribute(name(part), "position", std::vector<double>(axes_.size(), 0.0));
-  file_.write_attribute(name(part), "unitSI", open_->unit.si);
+  write_component(name(part), open_->unit);
   if (part == PlasmaFieldPart::density)
     write_attributes(name(part), charge_density_dimension, charge_density_unit_name(head_.units));
   if (part == PlasmaFieldPart::potential)
@@ -120,8 +146,9 @@ PlasmaUnits::Factor OpenPmdMeshes::unit(PlasmaFieldPart part) const {
 
 /// Attributes that openPMD asks of every mesh. Spacing and offset are lengths: gridUnitSI leads to meters.
 void OpenPmdMeshes::write_attributes(const std::string& record, const OpenPmdDimension& dimension,
-                                     const std::string& comment) {
+                                     const std::string& comment, bool smoothed) {
   const PlasmaUnits& units = head_.units;
+  smoothed = smoothed && head_.options.smoothing > 0;
   file_.write_attribute(record, "geometry", "cartesian");
   file_.write_attribute(record, "dataOrder", "C");
   file_.write_attribute(record, "axisLabels", axes_);
@@ -130,8 +157,8 @@ void OpenPmdMeshes::write_attributes(const std::string& record, const OpenPmdDim
   file_.write_attribute(record, "gridUnitSI", units.length().si);
   file_.write_attribute(record, "unitDimension", dimension);
   file_.write_attribute(record, "timeOffset", 0.0);
-  file_.write_attribute(record, "fieldSmoothing", head_.options.smoothing > 0 ? "other" : "none");
-  if (head_.options.smoothing > 0) file_.write_attribute(record, "fieldSmoothingParameters", smoothing_text());
+  file_.write_attribute(record, "fieldSmoothing", smoothed ? "other" : "none");
+  if (smoothed) file_.write_attribute(record, "fieldSmoothingParameters", smoothing_text());
   file_.write_attribute(record, "comment", comment);
 }
 

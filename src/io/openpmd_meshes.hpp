@@ -21,7 +21,7 @@ using OpenPmdDimension = std::vector<double>;
 inline constexpr std::array<const char*, 3> openpmd_axes{"x", "y", "z"};
 
 /// The meshes of an openPMD file: charge density, potential and electric field, one after the other. Each comes in
-/// pieces of any number of columns, so that only a piece is in memory.
+/// pieces of any number of columns, so that only a piece is in memory. A uniform magnetic field stands beside them.
 class OpenPmdMeshes {
  public:
   /// Writes what all of them have in common, into a new group. `head` and `file` live longer than this.
@@ -45,7 +45,11 @@ class OpenPmdMeshes {
   void end(PlasmaFieldPart part);
   std::string name(PlasmaFieldPart part) const;
   PlasmaUnits::Factor unit(PlasmaFieldPart part) const;
-  void write_attributes(const std::string& record, const OpenPmdDimension& dimension, const std::string& comment);
+  void write_magnetic_field();
+  std::vector<std::int64_t> extent() const;
+  void write_component(const std::string& component, PlasmaUnits::Factor unit);
+  void write_attributes(const std::string& record, const OpenPmdDimension& dimension, const std::string& comment,
+                        bool smoothed = true);
   std::string smoothing_text() const;
 
   hdf5::File& file_;

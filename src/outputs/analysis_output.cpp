@@ -24,7 +24,7 @@ namespace {
 std::vector<std::string> analysis_files() {
   std::vector<std::string> names;
   for (const AnalysisEntry& entry : analysis_entries())
-    if (entry.needs == AnalysisNeeds::particles) names.push_back(fmt::format("{}_#.csv", entry.name));
+    if (entry.needs == AnalysisNeeds::particles) names.push_back(fmt::format("{}/{}_#.csv", table_folder, entry.name));
   return names;
 }
 
@@ -134,14 +134,13 @@ class AnalysisOutput final : public Output {
     const AnalysisEntry& entry = *taken.entry;
     const std::string stage = fmt::format("analysis: {}", entry.name);
     Profile::Scope scope(&system.profile(), stage.c_str());
-    const auto path = context_.directory / fmt::format("{}_{:03}.csv", entry.name, number());
+    const std::string name = fmt::format("{}/{}_{:03}.csv", table_folder, entry.name, number());
     try {
       const AnalysisResult found = entry.analyze(files, taken.options, system.device());
-      pergola::on_root(*files.ranks, [&] { write_text(path, to_csv(found.table)); });
+      pergola::on_root(*files.ranks, [&] { write_text(context_.table(name), to_csv(found.table)); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
-      if (files.ranks->is_root())
-        context_.log.info(fmt::format("{} is not written: {}", path.filename().string(), error.what()));
+      if (files.ranks->is_root()) context_.log.info(fmt::format("{} is not written: {}", name, error.what()));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
@@ -50,15 +51,26 @@ void register_output(OutputEntry entry, std::vector<NumberKey> keys) {
 
 namespace fs = std::filesystem;
 
+fs::path OutputContext::table(const std::string& name) const {
+  const fs::path path = directory / name;
+  std::error_code error;
+  make_directories(path.parent_path(), error);
+  if (error) throw_write_error(path.parent_path(), error.value());
+  return path;
+}
+
 namespace {
 
-/// The files of a directory that match a pattern, with their numbers.
+/// The files that match a pattern, with their numbers. A folder before the name need not be there.
 std::vector<std::pair<std::int64_t, fs::path>> find_files(const fs::path& directory, const std::string& pattern) {
   std::vector<std::pair<std::int64_t, fs::path>> found;
+  const fs::path folder = directory / fs::path(pattern).parent_path();
+  const std::string name = fs::path(pattern).filename().string();
   std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    if (const auto number = number_in_name(at->path().filename().string(), pattern))
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (const auto number = number_in_name(at->path().filename().string(), name))
       found.emplace_back(*number, at->path());
+  if (error == std::errc::no_such_file_or_directory && fs::path(pattern).has_parent_path()) return {};
   if (error) throw Error(ErrorKind::system, fmt::format("{}: cannot be read: {}", directory.string(), error.message()));
   return found;
 }

@@ -67,6 +67,8 @@ struct OutputContext {
   std::atomic<double> longest_write_seconds = 0;  // of one file, including its time in the queue
   std::unique_ptr<WriteQueue> queue{};            // on rank 0: files that are written while the steps go on
 
+  /// Where a table goes, as a pattern of OutputEntry::files has it (tables/power_000.csv). Makes the folder.
+  std::filesystem::path table(const std::string& name) const;
   /// Rank 0 runs the action. If it fails, all ranks throw.
   void on_root(const std::function<void()>& action) const { pergola::on_root(*communicator, action); }
 };
@@ -133,11 +135,15 @@ const std::vector<OutputEntry>& output_entries();
 /// Adds an output from outside and its keys. Call it before any configuration is read.
 PERGOLA_API void register_output(OutputEntry entry, std::vector<NumberKey> keys = {});
 
+/// The folder of tables in the directory of a run. Beside snapshots they would be taken for one by programs that read
+/// all files of a directory.
+inline constexpr const char* table_folder = "tables";
+
 /// The number in a file name that matches a pattern of OutputEntry::files; 0 if the pattern has no #. All files of one
 /// snapshot have the same number. None if the name does not match.
 std::optional<std::int64_t> number_in_name(const std::string& name, const std::string& pattern);
-/// Files that match a pattern, by number; of a snapshot in several files the first. Throws Error(system) if the
-/// directory cannot be read.
+/// Files that match a pattern, which may have a folder before the name, by number; of a snapshot in several files the
+/// first. Throws Error(system) if the directory cannot be read.
 std::map<std::int64_t, std::filesystem::path> numbered_files(const std::filesystem::path& directory,
                                                              const std::string& pattern);
 /// Removes the files that match a pattern, from `number` on.
@@ -159,14 +165,15 @@ OutputEntry audit_output();
 /// energy.csv: energies and their relative error.
 OutputEntry energy_output();
 
-/// snap_000.hdf5, … or plasma_000.h5, …: copied at once, written by another thread while the steps continue.
+/// snap_000.hdf5, … by output, or plasma_000000.h5, … by step: copied at once, written by another thread while the
+/// steps continue.
 OutputEntry snapshot_output();
 
-/// spectrum.hdf5, spectrum.csv and wave.csv of a plasma, at the end. The system records the potential at intervals of
-/// steps.
+/// tables/spectrum.hdf5, spectrum.csv and wave.csv of a plasma, at the end. The system records the potential at
+/// intervals of steps.
 OutputEntry spectrum_output();
 
-/// NAME_NNN.csv for each analysis in output.analyses, at the moment of snapshot NNN.
+/// tables/NAME_NNN.csv for each analysis in output.analyses, at the moment of snapshot NNN.
 OutputEntry analysis_output();
 
 }  // namespace pergola

@@ -1,3 +1,6 @@
+#include <fmt/core.h>
+
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -16,7 +19,7 @@ std::vector<std::string> snapshot_files() {
   return names;
 }
 
-/// Numbers snapshots in order. A resumed run removes later ones and writes them again.
+/// Numbers snapshots in order, or by step. A resumed run removes later ones and writes them again.
 class SnapshotOutput final : public Output {
  public:
   using Output::Output;
@@ -37,9 +40,13 @@ class SnapshotOutput final : public Output {
   void resume(System& system, const OutputMemory& memory) override {
     times_ = SnapshotTimes(context_, system, memory);
     context_.results.snapshots = static_cast<int>(memory.at("snapshots"));
+    number_ = static_cast<std::int64_t>(remembered(memory, "snapshot_number", context_.results.snapshots - 1));
     context_.on_root([&] {
-      for (const auto& pattern : snapshot_files())
-        remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
+      for (const auto& pattern : snapshot_files()) remove_numbered_files(context_.directory, pattern, number_ + 1);
+      if (system_entry(context_.config).snapshots_by_step && !memory.contains("snapshot_number"))
+        context_.log.info(fmt::format(
+            "{}: snapshots so far are numbered by output, as an earlier version of pergola did; from here on by step",
+            context_.directory.string()));
     });
   }
 
@@ -47,6 +54,7 @@ class SnapshotOutput final : public Output {
 
   void save(OutputMemory& memory) const override {
     memory["snapshots"] = context_.results.snapshots;
+    memory["snapshot_number"] = static_cast<double>(number_);
     times_.save(memory);
   }
 
@@ -55,12 +63,14 @@ class SnapshotOutput final : public Output {
     Profile::Scope scope(&system.profile(), "snapshot");
     std::function<void()> done;
     context_.on_root([&] { done = begin_file(context_); });
-    const auto path = context_.directory / snapshot_name(context_.config, context_.results.snapshots);
+    number_ = system_entry(context_.config).snapshots_by_step ? system.counts().steps : context_.results.snapshots;
+    const auto path = context_.directory / snapshot_name(context_.config, number_);
     system.write_snapshot(path, context_.queue.get(), done);
     ++context_.results.snapshots;
   }
 
   SnapshotTimes times_;
+  std::int64_t number_ = -1;  // of the latest snapshot
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "outputs/output.hpp"
 #include "sim/plasma_diagnostics.hpp"
 
@@ -26,7 +28,7 @@ class SpectrumOutput final : public Output {
   void finish(System& system) override {
     // Only one thread may use HDF5.
     context_.on_root([&] { context_.queue->drain(); });
-    system.write_records(context_.directory);
+    system.write_records(context_.directory / table_folder);
   }
 
  private:
@@ -36,9 +38,12 @@ class SpectrumOutput final : public Output {
 }  // namespace
 
 OutputEntry spectrum_output() {
+  std::vector<std::string> files;
+  for (const std::string& name : PlasmaDiagnostics::file_names())
+    files.push_back(fmt::format("{}/{}", table_folder, name));
   return {.name = "spectrum",
           .keys = {"output.spectrum_every"},
-          .files = PlasmaDiagnostics::file_names(),
+          .files = files,
           .make = [](OutputContext& context) -> std::unique_ptr<Output> {
             if (context.config.output.spectrum_every == 0) return nullptr;
             return std::make_unique<SpectrumOutput>(context);

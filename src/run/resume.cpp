@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "config/kind.hpp"
 #include "io/checkpoint.hpp"
 #include "run/run_record.hpp"
+#include "sim/system_entry.hpp"
 
 namespace pergola {
 
@@ -121,7 +123,11 @@ std::string keep_shorter_end(RunDirectory& directory, SnapshotTimes times, doubl
   // Output times of the longer run, from the former end on.
   times.skip_to(finished->end_time - rounding);
   if (times.next() <= finished->end_time + rounding) return {};  // the longer run has it too
-  const auto aside = directory.set_aside(finished->summary.snapshots - 1);
+  std::int64_t last = -1;
+  for (const SystemEntry& entry : system_entries())
+    if (const auto files = numbered_files(directory.path(), entry.snapshots); !files.empty())
+      last = std::max(last, files.rbegin()->first);
+  const auto aside = directory.set_aside(last);
   if (!aside) return {};
   return fmt::format("{}: had ended at time {}, where the longer run has no snapshot: that one and run.json are in {}",
                      directory.path().string(), to_text(finished->end_time), aside->string());

@@ -265,6 +265,9 @@ void Run::begin_resumed(const std::filesystem::path& path) {
   profile_before_ = before.profile;
   on_root(*communicator_, [&] {
     directory_->remove_temporaries();
+    if (directory_->gather_tables())
+      notice(fmt::format("{}: tables that an earlier version of pergola wrote beside the snapshots are now in {}",
+                         directory_->path().string(), directory_->tables().string()));
     if (const auto text = keep_shorter_end(*directory_, {context_, *system_, before.outputs}, config_.run.end_time);
         !text.empty())
       options_.log.info(text);

@@ -29,12 +29,18 @@ constexpr const char* lock_name = ".lock";
               fmt::format("{}: {}: {}", path.string(), what, std::generic_category().message(error_number)));
 }
 
-/// Whether a run writes a file or folder of this name.
+/// Whether earlier versions wrote this name of a file for the pattern: tables stood beside the snapshots.
+bool is_former_table(const std::string& name, const std::string& pattern) {
+  const fs::path path = pattern;
+  return path.parent_path() == table_folder && number_in_name(name, path.filename().string());
+}
+
+/// Whether a run writes a file or folder of this name, or did in an earlier version.
 bool is_output(const std::string& name) {
   if (name == "run.json" || name == "profile.csv" || name == "failure.json") return true;
   for (const auto& entry : output_entries())
     for (const auto& pattern : entry.files)
-      if (number_in_name(name, pattern)) return true;
+      if (number_in_name(name, pattern) || is_former_table(name, pattern)) return true;
   return false;
 }
 
@@ -140,12 +146,18 @@ bool RunDirectory::gone() const { return !lock_.in_place(); }
 
 std::vector<fs::path> RunDirectory::outputs() const {
   std::vector<fs::path> all = entries(path_);
-  std::erase_if(all, [](const fs::path& path) { return !is_output(path.filename().string()); });
+  if (std::error_code none; fs::is_directory(tables(), none))
+    for (auto& table : entries(tables())) all.push_back(std::move(table));
+  std::erase_if(all, [&](const fs::path& path) { return !is_output(name_of(path)); });
   return all;
 }
 
+std::string RunDirectory::name_of(const fs::path& path) const {
+  return path.lexically_relative(path_).generic_string();
+}
+
 void RunDirectory::remove_temporaries() {
-  for (const fs::path& folder : {path_, checkpoints()}) {
+  for (const fs::path& folder : {path_, checkpoints(), tables()}) {
     std::error_code none;
     if (!fs::is_directory(folder, none)) continue;
     for (const auto& entry : entries(folder))
@@ -156,6 +168,30 @@ void RunDirectory::remove_temporaries() {
 void RunDirectory::clear() {
   for (const auto& output : outputs()) discard(output);
   remove_temporaries();
+  ::rmdir(tables().c_str());  // unless something else is in it
+}
+
+bool RunDirectory::gather_tables() {
+  const auto is_table = [&](const fs::path& path) {
+    for (const auto& entry : output_entries())
+      for (const auto& pattern : entry.files)
+        if (is_former_table(name_of(path), pattern)) return true;
+    return false;
+  };
+  std::vector<fs::path> former = outputs();
+  std::erase_if(former, [&](const fs::path& path) { return !is_table(path); });
+  for (const fs::path& table : former) move(table, tables() / table.filename());
+  return !former.empty();
+}
+
+/// On the same file system, into a folder that is made if there is none. Waits until both folders are on disk.
+void RunDirectory::move(const fs::path& from, const fs::path& to) const {
+  std::error_code error;
+  make_directories(to.parent_path(), error);
+  if (!error) fs::rename(from, to, error);
+  if (error) refuse(from, "cannot be moved", error.value());
+  for (const fs::path& changed : {to.parent_path(), from.parent_path()})
+    if (const int refused = sync_directory(changed)) refuse(changed, "cannot be written", refused);
 }
 
 std::optional<fs::path> RunDirectory::set_aside() {
@@ -167,7 +203,7 @@ std::optional<fs::path> RunDirectory::set_aside() {
 
 std::optional<fs::path> RunDirectory::set_aside(std::int64_t number) {
   std::vector<fs::path> found = outputs();
-  std::erase_if(found, [&](const fs::path& path) { return !has_number(path.filename().string(), number); });
+  std::erase_if(found, [&](const fs::path& path) { return !has_number(name_of(path), number); });
   if (found.empty()) return std::nullopt;
   const fs::path folder = move_aside(found);
   std::error_code error;
@@ -176,7 +212,7 @@ std::optional<fs::path> RunDirectory::set_aside(std::int64_t number) {
   return folder;
 }
 
-/// Renames files into a new folder on the same file system, and waits until both directories are on disk.
+/// Renames files into a new folder, tables into a folder of tables there.
 fs::path RunDirectory::move_aside(const std::vector<fs::path>& files) const {
   std::error_code error;
   fs::path folder;
@@ -185,12 +221,8 @@ fs::path RunDirectory::move_aside(const std::vector<fs::path>& files) const {
     if (fs::create_directory(candidate, error)) folder = candidate;
     if (error && error != std::errc::file_exists) refuse(candidate, "cannot be made", error.value());
   }
-  for (const auto& output : files) {
-    fs::rename(output, folder / output.filename(), error);
-    if (error) refuse(output, "cannot be moved", error.value());
-  }
-  for (const fs::path& changed : {folder, path_})
-    if (const int refused = sync_directory(changed)) refuse(changed, "cannot be written", refused);
+  for (const auto& output : files) move(output, folder / name_of(output));
+  ::rmdir(tables().c_str());  // unless something is left in it
   return folder;
 }
 

@@ -29,6 +29,7 @@ class RunDirectory {
   std::filesystem::path profile_csv() const { return path_ / "profile.csv"; }
   std::filesystem::path failure_json() const { return path_ / "failure.json"; }
   std::filesystem::path checkpoints() const { return path_ / checkpoint_folder; }
+  std::filesystem::path tables() const { return path_ / table_folder; }
 
   /// Whether the directory was moved or removed while this object had it.
   bool gone() const;
@@ -42,6 +43,9 @@ class RunDirectory {
   std::optional<std::filesystem::path> set_aside();
   /// The same with files of this number only (snap_004.hdf5, power_004.csv), and a copy of run.json.
   std::optional<std::filesystem::path> set_aside(std::int64_t number);
+  /// Moves tables that an earlier version has left beside the snapshots to where this one looks for them. Whether there
+  /// were any.
+  bool gather_tables();
   /// Removes half-written files of processes that were killed.
   void remove_temporaries();
 
@@ -66,6 +70,9 @@ class RunDirectory {
     PassingFile passing;
   };
 
+  /// A path below the directory as patterns of outputs have it: tables/power_000.csv.
+  std::string name_of(const std::filesystem::path& path) const;
+  void move(const std::filesystem::path& from, const std::filesystem::path& to) const;
   /// The complete outputs of a run.
   std::vector<std::filesystem::path> outputs() const;
   std::filesystem::path move_aside(const std::vector<std::filesystem::path>& files) const;

@@ -234,6 +234,9 @@ std::string PlasmaDiagnostics::wave_text() const {
 // With fewer than 4 records there is no spectrum.
 void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
   if (modes_.times().size() < 4) return;
+  std::error_code error;
+  make_directories(directory, error);
+  if (error) throw_write_error(directory, error.value());
   SpectrumFile spectrum;
   spectrum.length_unit = units_.length_name();
   spectrum.time_unit = units_.time_name();

@@ -51,7 +51,7 @@ class PERGOLA_API PlasmaDiagnostics {
   void save(StateBlocks& blocks) const;
   void restore(const StateBlocks& blocks);
 
-  /// At the end of a run: spectrum.hdf5, spectrum.csv and wave.csv, where anything was recorded.
+  /// At the end of a run: spectrum.hdf5, spectrum.csv and wave.csv, where anything was recorded. Makes the directory.
   void write(const std::filesystem::path& directory) const;
   /// The names of these files.
   static const std::vector<std::string>& file_names();

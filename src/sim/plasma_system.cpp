@@ -373,6 +373,7 @@ std::string PlasmaSystem::describe() const {
 SystemEntry plasma_system_entry() {
   return {.kind = "plasma",
           .snapshots = "plasma_#.h5",
+          .snapshots_by_step = true,
           .picture = [](const RunConfig&) -> std::string { return "plasma"; },
           .make = [](const RunConfig& config, std::shared_ptr<Communicator> communicator,
                      StateInput* state) -> std::unique_ptr<System> {

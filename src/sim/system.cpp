@@ -25,10 +25,11 @@ std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Com
   return system_entry(config).make(config, std::move(communicator), state);
 }
 
-std::string snapshot_name(const RunConfig& config, int number) {
-  const std::string& pattern = system_entry(config).snapshots;
-  const auto at = pattern.find('#');
-  return fmt::format("{}{:03}{}", pattern.substr(0, at), number, pattern.substr(at + 1));
+std::string snapshot_name(const RunConfig& config, std::int64_t number) {
+  const SystemEntry& entry = system_entry(config);
+  const auto at = entry.snapshots.find('#');
+  return fmt::format("{}{:0{}}{}", entry.snapshots.substr(0, at), number, entry.snapshots_by_step ? 6 : 3,
+                     entry.snapshots.substr(at + 1));
 }
 
 Device open_rank_device(const RunConfig& config, const Communicator& communicator) {

@@ -26,8 +26,8 @@ def run(args, launcher=(), **options):
 
 def run_bits(directory):
     """What a run has computed: its snapshots, byte for byte, and the lines of its logs without the time they took."""
-    bits = {path.name: path.read_bytes() for path in sorted(directory.glob("*.h*5"))}
-    for path in sorted(directory.glob("*.csv")):
+    bits = {path.name: path.read_bytes() for path in sorted([*directory.glob("*.h*5"), *directory.glob("tables/*.h*5")])}
+    for path in sorted([*directory.glob("*.csv"), *directory.glob("tables/*.csv")]):
         if path.name != "profile.csv":
             with open(path) as file:
                 bits[path.name] = [{k: v for k, v in row.items() if k != "wall"} for row in csv.DictReader(file)]

@@ -163,7 +163,7 @@ class FewBodies(AnalyzeTest):
         for escapers, radius in zip(table["escapers"], table["tidal_radius"]):
             self.assertLess(escapers, 40)
             self.assertAlmostEqual(radius / (distance ** 2 / (2 * speed ** 2)) ** (1 / 3), 1, delta=0.01)
-        in_the_run = read_table(self.dir / "tide" / "escapers_002.csv")
+        in_the_run = read_table(self.dir / "tide" / "tables" / "escapers_002.csv")
         self.assertEqual(in_the_run["escapers"][0], table["escapers"][2])
         self.assertEqual(in_the_run["criterion"], ["jacobi"])
 

@@ -322,14 +322,14 @@ class Cosmology(harness.CliTest):
         # Reference: the command, on the files.
         for k in range(3):
             for what in ("power", "groups"):
-                found = (run / f"{what}_00{k}.csv").read_text()
+                found = (run / "tables" / f"{what}_00{k}.csv").read_text()
                 self.assertEqual(found, self.good("analyze", what, run / f"snap_00{k}.hdf5"), (what, k))
-        self.assertEqual((run / "mass-function_002.csv").read_text(), self.good("analyze", "mass-function", run))
-        self.assertGreater(len((run / "groups_002.csv").read_text().splitlines()), 3)
+        self.assertEqual((run / "tables" / "mass-function_002.csv").read_text(), self.good("analyze", "mass-function", run))
+        self.assertGreater(len((run / "tables" / "groups_002.csv").read_text().splitlines()), 3)
         # No groups at redshift 49: the run goes on, and says so.
-        self.assertFalse((run / "mass-function_000.csv").exists())
+        self.assertFalse((run / "tables" / "mass-function_000.csv").exists())
         self.assertIn("mass-function_000.csv is not written", said.stderr)
-        self.assertIn("power_000.csv to power_002.csv", said.stdout)
+        self.assertIn("tables/power_000.csv to tables/power_002.csv", said.stdout)
         self.assertIn("analysis: power", (run / "profile.csv").read_text())
         self.bad(2, "run", self.config(particles, text=text), "--set", 'output.analyses=["powr"]', "-o", self.dir / "no",
                  says=["output.analyses", 'did you mean "power"?'])

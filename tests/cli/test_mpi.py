@@ -174,7 +174,7 @@ class MpiTest(mpi_case.MpiCase):
             self.good("convert", path, target, "--overwrite")
             out.append(target.read_text())
         for tables in ("power_*.csv", "groups_*.csv", "mass-function_*.csv", "profile_*.csv", "spectrum.csv"):
-            out += [path.read_text() for path in sorted((self.dir / directory).glob(tables))]
+            out += [path.read_text() for path in sorted((self.dir / directory / "tables").glob(tables))]
         return out
 
     def test_ranks_give_the_same_bits(self):

@@ -40,7 +40,7 @@ class PlasmaTest(harness.CliTest):
 class Runs(PlasmaTest):
     def test_a_run_leaves_its_files_and_says_where(self):
         out = self.good("run", self.config(), "-o", self.dir / "out")
-        self.assertIn("plasma_000.h5 to plasma_001.h5", out)
+        self.assertIn("plasma_000000.h5 to plasma_000040.h5", out)
         record = json.loads((self.dir / "out" / "run.json").read_text())
         self.assertEqual(record["n"], 32 * 8 * 16)
         self.assertEqual(record["precision"], "single")
@@ -96,7 +96,7 @@ class Runs(PlasmaTest):
         hashes = set()
         for name in ("one", "two", "parts"):
             hashes.add(json.loads((self.dir / name / "run.json").read_text())["hashes"]["final_state"])
-            self.assertEqual((self.dir / name / "spectrum.csv").read_text(), (self.dir / "one" / "spectrum.csv").read_text())
+            self.assertEqual((self.dir / name / "tables" / "spectrum.csv").read_text(), (self.dir / "one" / "tables" / "spectrum.csv").read_text())
         self.assertEqual(len(hashes), 1, hashes)
         self.assertEqual(self.energies("two"), self.energies("one"))
 

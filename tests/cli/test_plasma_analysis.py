@@ -70,7 +70,7 @@ class PlasmaAnalysis(harness.CliTest):
 
     def test_distributions_are_maxwells_and_have_the_integral_1(self):
         run = self.run_of(end=0.05, every=0)
-        table = self.table("distribution", run / "plasma_000.h5", "--bins", 20, "--species", "ions")
+        table = self.table("distribution", run / "plasma_000000.h5", "--bins", 20, "--species", "ions")
         self.assertEqual(set(table["species"]), {"ions"})
         width = table["v_high"][0] - table["v_low"][0]
         self.assertAlmostEqual(sum(table["f"]) * width, 1, places=12)
@@ -85,7 +85,7 @@ class PlasmaAnalysis(harness.CliTest):
 
     def test_modes_show_the_wave_that_was_put_in(self):
         # Reference: Poisson's equation: an amplitude of 0.1 in the density is 0.1/k^2 in the potential, k = 2 pi 2/32.
-        table = self.table("modes", self.run_of(end=0.05, every=0, hot=1e-6, cold=1e-6) / "plasma_000.h5")
+        table = self.table("modes", self.run_of(end=0.05, every=0, hot=1e-6, cold=1e-6) / "plasma_000000.h5")
         k = 2 * math.pi * 2 / 32
         along_x = [row for row in zip(table["axis"], table["mode"], table["k"], table["amplitude"]) if row[0] == "x"]
         self.assertEqual([row[1] for row in along_x], list(range(1, 17)))
@@ -96,7 +96,7 @@ class PlasmaAnalysis(harness.CliTest):
 
     def test_a_legend_names_the_moments_with_their_unit(self):
         run = self.run_of()
-        files = [run / "plasma_000.h5", run / "plasma_001.h5"]
+        files = [run / "plasma_000000.h5", run / "plasma_000002.h5"]
         for what, words in (("modes", ["x, t = 0/ωp", "x, t = 0.1/ωp"]), ("distribution", ["ions, t = 0.1/ωp"])):
             self.table(what, *files)
             for word in words:
@@ -131,7 +131,7 @@ particles_per_cell = 8
 temperature_kelvin = [11604.5, 11604.5, 23209]
 """, encoding="utf-8")
         self.good("run", config, "-o", self.dir / "si", "--quiet")
-        value = self.good_json("analyze", "temperatures", self.dir / "si" / "plasma_000.h5")
+        value = self.good_json("analyze", "temperatures", self.dir / "si" / "plasma_000000.h5")
         units = {column["name"]: column["unit"] for column in value["columns"]}
         self.assertEqual((units["T"], units["drift_x"], units["time"]), ("eV", "m/s", "s"))
         # Reference: the configuration; 11604.5 K are 1 eV. 4096 particles: sqrt(2/n) is 2.2 % along an axis.
@@ -143,8 +143,8 @@ temperature_kelvin = [11604.5, 11604.5, 23209]
 
     def test_what_cannot_be_is_refused(self):
         run = self.run_of(end=0.05, every=0)
-        file, out = run / "plasma_000.h5", self.dir / "out.csv"
-        for args, says in ((["temperatures", file, "--species", "ion"], ["plasma_000.h5", "--species", "did you mean ions?"]),
+        file, out = run / "plasma_000000.h5", self.dir / "out.csv"
+        for args, says in ((["temperatures", file, "--species", "ion"], ["plasma_000000.h5", "--species", "did you mean ions?"]),
                            (["distribution", file, "--axis", "w"], ["--axis", "x, y, z", "w"]),
                            (["distribution", file, "--axis", "z"], ["--axis", "differ along z", "found 0"]),
                            (["distribution", file, "--from", 2, "--to", 1], ["--from, --to", "found 2 and 1"]),

@@ -79,15 +79,15 @@ class OpenPmdFiles(PlasmaTest):
     def test_hold_all_that_the_standard_requires(self):
         for out, plasma in (("points", ""), ("smooth", "smoothing = 0.5")):
             out = self.finished(out, plasma=plasma)
-            with h5py.File(out / "plasma_001.h5") as file:
+            with h5py.File(out / "plasma_000080.h5") as file:
                 self.has(file, self.ROOT)
                 self.assertEqual(text(file.attrs["openPMD"]), "1.1.0")
                 self.assertEqual(file.attrs["openPMDextension"].dtype, np.dtype("u4"))
                 self.assertEqual(text(file.attrs["basePath"]), "/data/%T/")
                 self.assertEqual(text(file.attrs["iterationEncoding"]), "fileBased")
                 self.assertEqual(text(file.attrs["iterationFormat"]), "plasma_%T.h5")
-                self.assertEqual(list(file["data"]), ["1"])
-                base = file["data/1"]
+                self.assertEqual(list(file["data"]), ["80"])  # the step
+                base = file["data/80"]
                 self.has(base, self.ITERATION)
                 self.assertAlmostEqual(base.attrs["time"], 4)
                 self.assertEqual(base.attrs["dt"], 0.05)
@@ -135,30 +135,71 @@ class OpenPmdFiles(PlasmaTest):
 
     def test_a_sample_of_the_particles_stands_for_all(self):
         out = self.finished(more="particles_most = 100")
-        with h5py.File(out / "plasma_000.h5") as first, h5py.File(out / "plasma_002.h5") as last:
-            ids = [file["data"][number]["particles/electrons/id"][:] for file, number in ((first, "0"), (last, "2"))]
+        with h5py.File(out / "plasma_000000.h5") as first, h5py.File(out / "plasma_000160.h5") as last:
+            ids = [file["data"][number]["particles/electrons/id"][:] for file, number in ((first, "0"), (last, "160"))]
             self.assertEqual(len(ids[0]), 100)
             self.assertEqual(ids[0].tolist(), ids[1].tolist())
+
+    def test_the_folder_of_a_run_holds_one_series_of_them(self):
+        """What OpenPMDTimeSeries of openPMD-viewer reads: in each HDF5 file of the folder the iterations below /data."""
+        out = self.finished()
+        found = {}
+        for path in [*out.glob("*.h5"), *out.glob("*.hdf5")]:
+            with h5py.File(path) as file:
+                found.update({int(step): (path.name, base.attrs["time"]) for step, base in file["data"].items()})
+        self.assertEqual({step: name for step, (name, _) in found.items()},
+                         {step: f"plasma_{step:06}.h5" for step in (0, 80, 160)})
+        for step, (_, time) in found.items():
+            self.assertAlmostEqual(time, 0.05 * step)
+        self.assertTrue((out / "tables" / "spectrum.hdf5").exists())
+
+    def test_the_uniform_magnetic_field_stands_in_them(self):
+        out = self.finished(plasma="magnetic_field = [0, 0, 0.7]\nvelocities = 3")
+        with h5py.File(out / "plasma_000080.h5") as file:
+            field = file["data/80/fields/B"]
+            self.has(field, self.MESH)
+            self.assertEqual(field.attrs["unitDimension"].tolist(), [0, 1, -2, -1, 0, 0, 0])  # tesla
+            for axis, value in (("x", 0), ("y", 0), ("z", 0.7)):
+                self.has(field[axis], ["unitSI", "position"])
+                np.testing.assert_allclose(field[axis][:], np.full((16, 6), value), rtol=1e-7)
+            # The cyclotron frequency e B/m_e is 0.7 in the unit of time, whatever that is in seconds.
+            tesla = field["z"][0, 0] * field["z"].attrs["unitSI"]
+            per_second = 1.602176634e-19 * tesla / 9.1093837015e-31
+            self.assertAlmostEqual(per_second * file["data/80"].attrs["timeUnitSI"], 0.7, delta=1e-6)
+        said = self.good_json("picture", out / "plasma_000080.h5", "-o", self.dir / "b.png", "--field", "Bz")
+        self.assertAlmostEqual(said["max"], 0.7, delta=1e-6)
+
+    def test_particles_are_where_yt_looks_for_them(self):
+        """yt counts them by species["/position"], which is a path from the root of the file, for all species alike."""
+        with h5py.File(self.finished("sampled", more="particles_most = 100") / "plasma_000080.h5") as file:
+            for species in file["data/80/particles"].values():
+                self.assertEqual(set(species["/position"]), {"x", "y"})
+                self.assertEqual(len(species["/position/x"]), len(species["position/x"]))
+        with h5py.File(self.finished("all") / "plasma_000080.h5") as file:
+            self.assertNotIn("position", file)  # 1536 electrons and 864 of the beam: one number is wrong for one of them
 
     @needs("yt")
     def test_yt_opens_it(self):
         import yt
         yt.set_log_level(50)
         out = self.finished()
-        data = yt.load(str(out / "plasma_001.h5"))
+        data = yt.load(str(out / "plasma_000080.h5"))
         self.assertEqual(data.dimensionality, 2)
         self.assertEqual(data.domain_dimensions.tolist(), [16, 6, 1])
         grid = data.covering_grid(0, data.domain_left_edge, data.domain_dimensions)
-        with h5py.File(out / "plasma_001.h5") as file:
+        with h5py.File(out / "plasma_000080.h5") as file:
             for name in ("rho", "phi"):
-                record = file["data/1/fields/" + name]
+                record = file["data/80/fields/" + name]
                 np.testing.assert_allclose(grid["openPMD", name].d[:, :, 0], record[:] * record.attrs["unitSI"], rtol=1e-6)
-            self.assertAlmostEqual(float(data.current_time) / file["data/1"].attrs["timeUnitSI"], 4, delta=1e-6)
+            self.assertAlmostEqual(float(data.current_time) / file["data/80"].attrs["timeUnitSI"], 4, delta=1e-6)
         self.assertIn(("electrons", "particle_momentum_x"), data.field_list)
+        sampled = yt.load(str(self.finished("sampled", more="particles_most = 100") / "plasma_000080.h5"))
+        for name in ("electrons", "beam"):
+            self.assertEqual(len(sampled.all_data()[name, "particle_position_x"]), 100)
 
     def test_info_says_what_is_in_it(self):
         out = self.finished()
-        info = self.good_json("info", out / "plasma_001.h5")
+        info = self.good_json("info", out / "plasma_000080.h5")
         self.assertEqual(info["format"], "openpmd")
         self.assertEqual(info["version"], "1.1.0")
         self.assertEqual(info["step"], 80)
@@ -166,14 +207,14 @@ class OpenPmdFiles(PlasmaTest):
         self.assertEqual(info["species"]["beam"]["count"], 9 * 96)
         self.assertEqual([field["name"] for field in info["fields"]], ["E", "phi", "rho"])
         self.assertEqual(info["units"]["time"], "1/omega_p")
-        said = self.good("info", out / "plasma_001.h5")
+        said = self.good("info", out / "plasma_000080.h5")
         for word in ("openPMD 1.1.0", "electrons", "16 x 6", "E(x y) phi rho"):
             self.assertIn(word, said)
 
 
 class PlasmaPictures(PlasmaTest):
     def test_phase_space_and_fields(self):
-        file = self.finished() / "plasma_002.h5"
+        file = self.finished() / "plasma_000160.h5"
         for number, args in enumerate(([], ["--phase", "x,vy", "--species", "beam"], ["--phase", "vx,vy"], ["--field", "phi"],
                                        ["--field", "Ex", "--colormap", "viridis", "--title", "field", "--size", "600"])):
             picture = self.dir / f"{number}.png"
@@ -188,7 +229,7 @@ class PlasmaPictures(PlasmaTest):
         self.assertEqual((self.dir / "a.png").read_bytes(), (self.dir / "b.png").read_bytes())
 
     def test_what_is_not_there_is_refused(self):
-        file = self.finished() / "plasma_000.h5"
+        file = self.finished() / "plasma_000000.h5"
         picture = self.dir / "no.png"
         self.bad(2, "picture", file, "-o", picture, "--species", "ions", says=["--species", "electrons", "ions"])
         self.bad(2, "picture", file, "-o", picture, "--field", "Bz", says=["--field", "Ex", "phi", "rho"])
@@ -206,7 +247,7 @@ class PlasmaPictures(PlasmaTest):
 
     @needs("numpy", "h5py")
     def test_a_field_without_cells_or_of_other_cells_is_refused(self):
-        whole = (self.finished() / "plasma_000.h5").read_bytes()
+        whole = (self.finished() / "plasma_000000.h5").read_bytes()
         picture = self.dir / "no.png"
         for shape, name in [((0, 4), "phi"), ((4, 0), "phi"), ((3, 2), "rho"), ((3, 2), "phi")]:
             damaged = self.dir / "damaged.h5"
@@ -229,14 +270,14 @@ class PlasmaWaves(PlasmaTest):
 
     def test_spectrum_and_wave_are_written_and_plotted(self):
         out = self.finished(end=20)
-        wave = self.rows(out / "wave.csv")
+        wave = self.rows(out / "tables" / "wave.csv")
         self.assertEqual(len(wave), 201)
         self.assertAlmostEqual(float(wave[1]["time"]), 0.1)
         first = float(wave[0]["amplitude"])
         k = 2 * 3.14159265 / 16
         # phi_k = rho_k/k^2, half of the amplitude 0.1 in each of the two waves; the cloud of the particles takes 2.5 %.
         self.assertAlmostEqual(first, 0.05 / k**2, delta=0.03 * 0.05 / k**2)
-        spectrum = self.rows(out / "spectrum.csv")
+        spectrum = self.rows(out / "tables" / "spectrum.csv")
         self.assertEqual([row["axis"] for row in spectrum], ["x"] * 8 + ["y"] * 3)
         self.good("plot", out, "--format", "svg")
         for name, axes in {"energy": ["time (1/ωp)", "energy (n0 me cell4 ωp2)"],
@@ -252,17 +293,34 @@ class PlasmaWaves(PlasmaTest):
     def test_no_spectrum_unless_it_is_asked_for(self):
         out = self.dir / "out"
         self.good("run", self.configure(), "-o", out, "--set", "output.spectrum_every=0", "--quiet", "--device", "cpu")
-        self.assertFalse((out / "spectrum.hdf5").exists() or (out / "wave.csv").exists())
+        self.assertFalse((out / "tables").exists())
 
     def test_resumed_run_gives_the_same_files(self):
         config = self.configure(end=20)
         self.good("run", config, "-o", self.dir / "whole", "--quiet", "--device", "cpu")
         self.good("run", config, "-o", self.dir / "parts", "--set", "run.end_time=7.93", "--quiet", "--device", "cpu")
         self.good("run", config, "-o", self.dir / "parts", "--resume", "--quiet", "--device", "cpu")
-        for name in ("spectrum.hdf5", "spectrum.csv", "wave.csv", "plasma_005.h5"):
+        for name in ("tables/spectrum.hdf5", "tables/spectrum.csv", "tables/wave.csv", "plasma_000400.h5"):
             self.assertEqual((self.dir / "parts" / name).read_bytes(), (self.dir / "whole" / name).read_bytes(), name)
         checks = [json.loads((self.dir / run / "run.json").read_text())["checks"] for run in ("whole", "parts")]
         self.assertEqual(checks[0], checks[1])
+
+    def test_tables_that_an_earlier_version_left_beside_the_snapshots_are_moved(self):
+        config, out = self.configure(end=20), self.dir / "out"
+        self.good("run", config, "-o", out, "--set", "run.end_time=8", "--quiet", "--device", "cpu")
+        for table in (out / "tables").iterdir():
+            table.rename(out / table.name)
+        (out / "tables").rmdir()
+        self.good("plot", out)  # which still finds them
+        self.assertTrue((out / "spectrum_x.png").exists())
+        said = self.command("run", config, "-o", out, "--resume", "--device", "cpu")
+        self.assertEqual(said.returncode, 0)
+        self.assertIn("earlier version", said.stderr)
+        self.assertFalse((out / "spectrum.hdf5").exists() or (out / "wave.csv").exists())
+        self.assertEqual(len(self.rows(out / "tables" / "wave.csv")), 201)  # written again: of the whole run
+        (out / "spectrum.hdf5").write_text("of an earlier version")
+        self.good("run", config, "-o", out, "--overwrite", "--set", "output.spectrum_every=0", "--quiet", "--device", "cpu")
+        self.assertFalse((out / "spectrum.hdf5").exists() or (out / "tables").exists())
 
     def test_keys_that_make_no_sense_are_refused(self):
         out = self.dir / "out"

@@ -105,12 +105,12 @@ class ResumeTest(harness.CliTest):
     def test_the_end_of_a_run_that_goes_on_is_kept_where_no_snapshot_is_due(self):
         shorter = ["--set", "run.end_time=0.2", "--set", 'output.analyses=["radii"]']
         self.good("run", self.config, "-o", self.out, *shorter)
-        end = {name: (self.out / name).read_bytes() for name in ("snap_002.hdf5", "radii_002.csv", "run.json")}
+        end = {name: (self.out / name).read_bytes() for name in ("snap_002.hdf5", "tables/radii_002.csv", "run.json")}
         result = harness.run(["run", self.config, "-o", self.out, "--resume", *shorter[2:]])      # to 0.25
         self.assertEqual(result.returncode, 0, result.stderr)
         aside = self.out / "earlier_001"
         self.assertIn(str(aside), result.stderr)
-        self.assertEqual({path.name: path.read_bytes() for path in aside.iterdir()}, end)
+        self.assertEqual({str(path.relative_to(aside)): path.read_bytes() for path in aside.rglob("*.*")}, end)
         # 0.25 is a time of the longer run's snapshots too.
         self.good("run", self.config, "-o", self.out, "--resume", *shorter[2:], "--set", "run.end_time=0.3")
         self.good("run", self.config, "-o", self.dir / "once", *shorter[2:], "--set", "run.end_time=0.3")

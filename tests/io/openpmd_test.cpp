@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/hdf5_file.hpp"
 #include "io/temporary_directory.hpp"
 #include "plasma/particles.hpp"
 
@@ -131,6 +132,52 @@ TEST_F(OpenPmd, FieldsAloneMakeAFile) {
   EXPECT_EQ(summary.step, 120);
   EXPECT_THROW(read_openpmd_coordinate(path("last.h5"), "ions", "x"), Error);
   EXPECT_THROW(read_openpmd_mesh(path("last.h5"), "B/x"), Error);
+}
+
+// Reference: openPMD 1.1.0, iterationEncoding fileBased: %T in the name stands for the iteration, as below /data.
+TEST_F(OpenPmd, IterationIsTheStepAndStandsInTheName) {
+  for (const auto& [name, format] : {std::pair{"plasma_000120.h5", "plasma_%T.h5"},
+                                     {"120.h5", "%T.h5"},
+                                     {"plasma_007.h5", "plasma_007_%T.h5"},
+                                     {"last.h5", "last_%T.h5"}}) {
+    write_openpmd(path(name), some_plasma(2));
+    const hdf5::File file(path(name));
+    EXPECT_EQ(file.members("data"), std::vector<std::string>{"120"});
+    EXPECT_EQ(file.texts("/", "iterationFormat")[0], format);
+    EXPECT_EQ(inspect_openpmd(path(name)).step, 120);
+  }
+}
+
+TEST_F(OpenPmd, AUniformMagneticFieldTakesNoSpace) {
+  PlasmaSnapshot snapshot = some_plasma(3);
+  snapshot.options.cells = {32, 32, 32};
+  const std::vector<double> zeros(32 * 32 * 32);
+  snapshot.fields = {zeros, zeros, {zeros, zeros, zeros}};
+  write_openpmd(path("without.h5"), snapshot);
+  snapshot.options.magnetic_field = {0.25, 0, -2};
+  write_openpmd(path(), snapshot);
+  EXPECT_EQ(read_openpmd_mesh(path(), "B/x"), std::vector<double>(zeros.size(), 0.25));
+  EXPECT_EQ(read_openpmd_mesh(path(), "B/y"), zeros);
+  EXPECT_EQ(read_openpmd_mesh(path(), "B/z"), std::vector<double>(zeros.size(), -2));
+  EXPECT_LT(fs::file_size(path()), fs::file_size(path("without.h5")) + 16384);  // one component: 262144
+  EXPECT_EQ(inspect_openpmd(path()).meshes.size(), 4u);
+  EXPECT_EQ(inspect_openpmd(path("without.h5")).meshes.size(), 3u);
+}
+
+// yt looks for the positions of every species at the root of the file, and takes their number for that of the species.
+TEST_F(OpenPmd, PositionsStandAtTheRootWhereSpeciesHaveTheSameSize) {
+  const auto positions_at_root = [&](const PlasmaSnapshot& snapshot, const OpenPmdOptions& options) -> std::int64_t {
+    write_openpmd(path(), snapshot, options);
+    const hdf5::File file(path());
+    return file.has("position/x") ? file.dataset("position/x").rows : 0;
+  };
+  PlasmaSnapshot snapshot = some_plasma(2);  // 20 electrons and 10 ions
+  EXPECT_EQ(positions_at_root(snapshot, {}), 0);
+  EXPECT_EQ(positions_at_root(snapshot, {7, false}), 7);
+  snapshot.particles[0] = some_electrons(10, 1, 2, 2);
+  EXPECT_EQ(positions_at_root(snapshot, {}), 10);
+  snapshot.particles[0] = {};  // no electrons at all
+  EXPECT_EQ(positions_at_root(snapshot, {}), 10);
 }
 
 TEST_F(OpenPmd, TheSamePlasmaMakesTheSameBytes) {

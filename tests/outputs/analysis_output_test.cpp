@@ -28,7 +28,7 @@ class AnalysisOutputs : public testing::Test {
   }
   std::map<std::string, std::string> tables(const std::string& name, const std::string& begin) const {
     std::map<std::string, std::string> found;
-    for (const auto& entry : fs::directory_iterator(folder_ / name)) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder_ / name)) {
       const std::string file = entry.path().filename().string();
       if (!file.starts_with(begin)) continue;
       std::stringstream text;
@@ -60,7 +60,7 @@ TEST_F(AnalysisOutputs, AreTheSameOfARunInPieces) {
   int sessions = 0, asked = 0;
   o.interrupted = [&] { return ++asked % 4 == 0; };
   for (; run_system(cube({}), o).status == RunStatus::interrupted; ++sessions)
-    std::ofstream(folder_ / "pieces" / "power_009.csv") << "of a moment that this run has not reached";
+    std::ofstream(folder_ / "pieces" / "tables" / "power_009.csv") << "of a moment that this run has not reached";
   EXPECT_GE(sessions, 2);
   EXPECT_EQ(tables("pieces", "power_"), whole);
 }

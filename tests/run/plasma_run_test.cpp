@@ -118,9 +118,10 @@ TEST_P(PlasmaRuns, LeaveTheFilesOfTheContract) {
   EXPECT_EQ(summary.status, RunStatus::finished);
   ASSERT_EQ(summary.checks.size(), 1u);
   EXPECT_TRUE(summary.checks[0].passed);
-  for (const char* name : {"run.json", "energy.csv", "profile.csv", "plasma_000.h5", "plasma_003.h5", "checkpoint"})
+  for (const char* name :
+       {"run.json", "energy.csv", "profile.csv", "plasma_000000.h5", "plasma_000030.h5", "checkpoint"})
     EXPECT_TRUE(fs::exists(folder_ / "a" / name)) << name;
-  EXPECT_FALSE(fs::exists(folder_ / "a" / "plasma_004.h5"));
+  EXPECT_FALSE(fs::exists(folder_ / "a" / "plasma_000003.h5"));
   const auto record = nlohmann::json::parse(text(folder_ / "a" / "run.json"));
   EXPECT_EQ(record.at("status"), "finished");
   EXPECT_EQ(record.at("n"), 512 * 29);
@@ -146,8 +147,8 @@ TEST_P(PlasmaRuns, OutputsFallOnTheFirstStepNotBeforeThemAndTheEndIsExact) {
   ASSERT_EQ(times.size(), expected.size());
   for (std::size_t k = 0; k < times.size(); ++k) EXPECT_NEAR(times[k], expected[k], 1e-14);
   EXPECT_EQ(times.back(), 2.03);
-  EXPECT_NEAR(inspect_openpmd(folder_ / "a" / "plasma_001.h5").time, 1.1, 1e-12);
-  EXPECT_NEAR(inspect_openpmd(folder_ / "a" / "plasma_002.h5").time, 2.03, 1e-12);  // 2.1 lies behind the end
+  EXPECT_NEAR(inspect_openpmd(folder_ / "a" / "plasma_000011.h5").time, 1.1, 1e-12);
+  EXPECT_NEAR(inspect_openpmd(folder_ / "a" / "plasma_000021.h5").time, 2.03, 1e-12);  // 2.1 lies behind the end
 }
 
 TEST_P(PlasmaRuns, AnIntervalShorterThanAStepIsEveryStep) {
