@@ -103,16 +103,27 @@ LogUnits units_of(const nlohmann::json& record, double longest) {
   return drawn;
 }
 
-/// "growth rate 0.351 +/- 0.004, theory 0.353", from the record.
-std::string growth_text(const nlohmann::json& record) {
-  const auto number = [&record](const char* name) {
-    const auto value = record.value(nlohmann::json::json_pointer(std::string("/wave/") + name), nlohmann::json());
-    return value.is_number() ? value.get<double>() : std::nan("");
+/// "growth rate 0.351 +/- 0.004, theory 0.353" of a wave that grows, "damping rate 0.155, theory 0.154, frequency 1.41,
+/// theory 1.42" of one that swings: the fit of the record, which the report card has too.
+std::string wave_note(const nlohmann::json& record) {
+  const auto value = [&record](const char* name) {
+    return record.value(nlohmann::json::json_pointer(std::string("/wave/") + name), nlohmann::json());
   };
-  const double rate = number("growth_rate"), error = number("error"), theory = number("theory");
+  const auto number = [&value](const char* name) {
+    const auto found = value(name);
+    return found.is_number() ? found.get<double>() : std::nan("");
+  };
+  const auto with_theory = [](const char* name, double found, double error, double theory) {
+    return fmt::format("{} {:.4g}{}{}", name, found, std::isfinite(error) ? fmt::format(" +/- {:.2g}", error) : "",
+                       std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "");
+  };
+  const double rate = number("growth_rate"), theory = number("theory"), frequency = number("frequency");
   if (!std::isfinite(rate)) return "";
-  return fmt::format("growth rate {:.4g}{}{}", rate, std::isfinite(error) ? fmt::format(" +/- {:.2g}", error) : "",
-                     std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "");
+  const double sign = rate < 0 ? -1 : 1;
+  const std::string text =
+      with_theory(rate < 0 ? "damping rate" : "growth rate", sign * rate, number("error"), sign * theory);
+  if (value("fit") != "oscillation" || !std::isfinite(frequency)) return text;
+  return text + ", " + with_theory("frequency", frequency, std::nan(""), number("frequency_theory"));
 }
 
 /// A table of a run. Earlier versions wrote it beside the snapshots.
@@ -137,7 +148,7 @@ Plots plots_of(const fs::path& directory) {
     plots.emplace_back("profile", plot_profile(RunLog::read(directory / "profile.csv")));
   if (const fs::path file = table_of(directory, "spectrum.hdf5"); fs::exists(file)) add_spectra(file, units, plots);
   if (const fs::path file = table_of(directory, "wave.csv"); fs::exists(file))
-    plots.emplace_back("wave", plot_wave(RunLog::read(file), units, growth_text(record)));
+    plots.emplace_back("wave", plot_wave(RunLog::read(file), units, wave_note(record)));
   return plots;
 }
 

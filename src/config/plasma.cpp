@@ -145,9 +145,12 @@ PlasmaPerturbation read_perturbation(const ConfigValue& value, const std::string
 
 ConfigKey wave_mode_key() {
   const std::string path = "plasma.wave.mode";
-  return {path, "the wave that is fitted for [expect]: wavelengths in the box along each axis",
+  return {path, "the wave that is fitted: wavelengths in the box along each axis; not given: none",
           [=](RunConfig& config, const ConfigValue& value) { config.plasma.wave.mode = read_mode(value, path); },
-          [](const RunConfig& config) { return fmt::format("[{}]", fmt::join(config.plasma.wave.mode, ", ")); }};
+          [](const RunConfig& config) {
+            const PlasmaWave& wave = config.plasma.wave;
+            return wave.asked_for() ? fmt::format("[{}]", fmt::join(wave.mode, ", ")) : "";
+          }};
 }
 
 std::string perturbation_text(const PlasmaPerturbation& wave) {

@@ -168,6 +168,14 @@ struct Completion {
                              net, si() ? "e per cubic metre" : "e n0 per volume"));
   }
 
+  /// Without a mode the longest wave along x is fitted, if [plasma.wave] or [expect] asks for one.
+  void wave() const {
+    PlasmaWave& wave = plasma.wave;
+    const bool asked = wave.from > 0 || wave.until > 0 || find("expect.frequency") || find("expect.growth_rate") ||
+                       find("expect.damping_rate");
+    if (!find("plasma.wave.mode") && asked) wave.mode = {1, 0, 0};
+  }
+
   /// Refuses what is never measured of a plasma, and waves without the spectrum that they are fitted to.
   void expectations() const {
     for (const char* name : {"virial_ratio", "half_mass_radius", "angular_momentum", "return_distance"})
@@ -196,6 +204,7 @@ void complete_plasma(RunConfig& config, const FindValue& find) {
     completion.refuse_key("plasma.species", "expected at least one table [[plasma.species]], found none");
   for (std::size_t k = 0; k < config.plasma.species.size(); ++k) completion.one_species(k);
   completion.neutrality();
+  completion.wave();
   completion.expectations();
 }
 

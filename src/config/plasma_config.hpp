@@ -31,10 +31,12 @@ struct PlasmaSpeciesConfig {
   std::string where;  // file and line, for messages
 };
 
-/// [plasma.wave]: the wave whose frequency and growth are fitted.
+/// [plasma.wave]: the wave whose frequency and growth are fitted, if one is asked for: by this table, or by [expect].
 struct PlasmaWave {
-  std::array<int, 3> mode{1, 0, 0};  // wavelengths in the box, by axis
+  std::array<int, 3> mode{0, 0, 0};  // wavelengths in the box, by axis; all 0: no wave is asked for
   double from = 0, until = 0;        // the time that is fitted, in the unit of the file; until 0: to the end
+
+  bool asked_for() const { return mode != std::array<int, 3>{0, 0, 0}; }
 };
 
 /// The table [plasma], in the units of the file. With it a run is one of a plasma.

@@ -79,7 +79,8 @@ void check_resumable(const RunConfig& now, const RunConfig& before) {
   for (const auto& key : config_keys()) {
     if (!key.text || may_change(key.path) || !has_key(kind, key.path)) continue;
     const std::string is = key.text(now), was = key.text(before);
-    if (is != was) refuse_change(now, key.path, is, was);
+    const auto shown = [](const std::string& value) { return value.empty() ? "not given" : value; };
+    if (is != was) refuse_change(now, key.path, shown(is), shown(was));
   }
   if (now.precision() != before.precision())
     refuse_change(now, "run.precision", std::string(precision_name(now.precision())),

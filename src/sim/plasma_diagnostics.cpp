@@ -89,28 +89,35 @@ WaveSeries PlasmaDiagnostics::wave_series() const {
   return window;
 }
 
-// Without a window in the configuration, the one where the wave grows is searched for.
-GrowthWindow PlasmaDiagnostics::growth_window() const {
+// As computed. Without a window in the configuration, the one where the wave grows is searched for.
+WaveFit PlasmaDiagnostics::fit() const {
   const WaveSeries series = wave_series();
-  return wave_.from == 0 && wave_.until == 0 ? find_growth(series) : growth_of(series);
+  const OscillationFit swing = fit_oscillation(series);
+  const GrowthWindow growth = wave_.from == 0 && wave_.until == 0 ? find_growth(series) : growth_of(series);
+  if (growth.rate * (growth.until - growth.from) >= 1)
+    return {growth.rate, growth.error, swing.frequency, growth.amplitude, growth.from, growth.until, true};
+  WaveFit fit{swing.growth_rate, not_a_number, swing.frequency, swing.amplitude, not_a_number, not_a_number, false};
+  if (!series.times.empty()) fit.from = series.times.front(), fit.until = series.times.back();
+  return fit;
 }
 
-WaveGrowth PlasmaDiagnostics::growth() const {
+WaveFit PlasmaDiagnostics::wave_fit() const {
   const double time = units_.time().file;
-  const GrowthWindow found = growth_window();
-  return {found.rate / time, found.error / time, wave_theory(options_, kinds_, wave_.mode).imag() / time,
-          found.from * time, found.until * time};
+  WaveFit found = fit();
+  found.rate /= time, found.error /= time, found.frequency /= time;
+  found.from *= time, found.until *= time;
+  return found;
+}
+
+std::complex<double> PlasmaDiagnostics::theory_of_wave() const {
+  return wave_theory(options_, kinds_, wave_.mode) / units_.time().file;
 }
 
 // A quantity of [expect] by its name, in the units of the files; NaN if it is unknown.
 double PlasmaDiagnostics::measure(const std::string& name) const {
-  const double rate = 1 / units_.time().file;
-  if (name == "frequency") return fit_oscillation(wave_series()).frequency * rate;
-  if (name == "damping_rate") return -fit_oscillation(wave_series()).growth_rate * rate;
-  if (name == "growth_rate") {
-    const double found = growth_window().rate;  // where nothing grows, the slope of all
-    return (std::isfinite(found) ? found : fit_growth(wave_series()).rate) * rate;
-  }
+  if (name == "frequency") return wave_fit().frequency;
+  if (name == "damping_rate") return -wave_fit().rate;
+  if (name == "growth_rate") return wave_fit().rate;
   if (name != "field_energy") return not_a_number;
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < energy_times_.size(); ++i) {
@@ -210,20 +217,15 @@ std::string PlasmaDiagnostics::spectrum_text(const SpectrumFile& spectrum) const
   return text;
 }
 
-/// The wave with the fitted line, which is 0 outside its window: a straight line if the wave grows, else the envelope
-/// of the oscillation.
+/// The wave with the fitted line, or the envelope of the oscillation; 0 outside its window.
 std::string PlasmaDiagnostics::wave_text() const {
-  const WaveSeries window = wave_series();
-  const GrowthWindow growth = growth_window();
-  const OscillationFit oscillation = fit_oscillation(window);
+  const WaveFit found = fit();
   const double potential = units_.potential().file;
   std::string text = "time,real,imaginary,amplitude,fit\n";
   for (std::size_t i = 0; i < modes_.times().size(); ++i) {
     const double time = modes_.times()[i];
-    const bool inside = growth.rate > 0 ? time >= growth.from && time <= growth.until
-                                        : in_window(time) && std::isfinite(oscillation.growth_rate);
-    const double line = growth.rate > 0 ? growth.amplitude * std::exp(growth.rate * time)
-                                        : oscillation.amplitude * std::exp(oscillation.growth_rate * time);
+    const bool inside = std::isfinite(found.rate) && time >= found.from && time <= found.until;
+    const double line = found.amplitude * std::exp(found.rate * time);
     const auto value = modes_.wave()[i] * potential;
     text += fmt::format("{},{},{},{},{}\n", to_text(time * units_.time().file), to_text(value.real()),
                         to_text(value.imag()), to_text(std::abs(value)), to_text(inside ? line * potential : 0.0));
@@ -245,10 +247,8 @@ void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
     if (modes_.modes(axis) > 0) spectrum.axes.push_back(axis_spectrum(axis));
   write_spectrum(directory / "spectrum.hdf5", spectrum);
   write_text(directory / "spectrum.csv", spectrum_text(spectrum));
-  write_text(directory / "wave.csv", wave_text());
+  if (wave_.asked_for()) write_text(directory / "wave.csv", wave_text());
 }
-
-namespace {}  // namespace
 
 // The complex frequency of one wave: cold beams where species stream (then corrected for temperature), else a Langmuir
 // wave. NaN if there is a magnetic field, or no theory here.

@@ -28,9 +28,15 @@ struct PlasmaKind {
 PERGOLA_API std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
                                              const std::array<int, 3>& mode);
 
-/// How fast the wave of PlasmaWave grows, in the run's units. NaN: nothing grows, or no theory is known.
-struct WaveGrowth {
-  double rate = 0, error = 0, theory = 0, from = 0, until = 0;
+/// What the wave of PlasmaWave does. One fit for the report card, run.json and wave.csv: the straight line of log |φ|
+/// if the wave grows along one by a factor of e, else one oscillation that may be damped. NaN: not known.
+struct WaveFit {
+  double rate = 0;       // γ; negative: damped
+  double error = 0;      // of the rate of a line
+  double frequency = 0;  // ω
+  double amplitude = 0;  // of line or envelope at time 0
+  double from = 0, until = 0;
+  bool line = false;
 };
 
 /// What is watched in a run of a plasma beside its energies: the potential's Fourier modes along the axes, the wave of
@@ -51,7 +57,8 @@ class PERGOLA_API PlasmaDiagnostics {
   void save(StateBlocks& blocks) const;
   void restore(const StateBlocks& blocks);
 
-  /// At the end of a run: spectrum.hdf5, spectrum.csv and wave.csv, where anything was recorded. Makes the directory.
+  /// At the end of a run: spectrum.hdf5 and spectrum.csv, where anything was recorded, and wave.csv, where a wave is
+  /// asked for. Makes the directory.
   void write(const std::filesystem::path& directory) const;
   /// The names of these files.
   static const std::vector<std::string>& file_names();
@@ -59,13 +66,15 @@ class PERGOLA_API PlasmaDiagnostics {
   /// For the report card: frequency, growth_rate, damping_rate of the wave, field_energy (mean over its window). NaN
   /// for what was not recorded and for any other name.
   double measure(const std::string& name) const;
-  /// In the window of [plasma.wave] where it states one, else in one that is found.
-  WaveGrowth growth() const;
+  /// In the run's units but for the amplitude: in the window of [plasma.wave], or in one that is found.
+  WaveFit wave_fit() const;
+  /// ω + iγ of wave_theory(), in the run's units.
+  std::complex<double> theory_of_wave() const;
 
  private:
   bool in_window(double time) const;
   WaveSeries wave_series() const;
-  GrowthWindow growth_window() const;
+  WaveFit fit() const;
   AxisSpectrum axis_spectrum(int axis) const;
   std::vector<SpectrumCurve> theory(int axis, double longest, double highest) const;
   std::string spectrum_text(const SpectrumFile& spectrum) const;

@@ -358,14 +358,21 @@ std::string PlasmaSystem::describe() const {
                       {"energy_unit", energy_unit_name(units_)},
                       {"momentum_unit", momentum_unit_name(units_)},
                       {"omega_p_dt", config_.time.step / units_.time().file}};
-  if (config_.output.spectrum_every > 0) {
-    const WaveGrowth growth = diagnostics_.growth();
+  if (config_.output.spectrum_every > 0 && config_.plasma.wave.asked_for()) {
+    const WaveFit fit = diagnostics_.wave_fit();
+    const std::complex<double> theory = diagnostics_.theory_of_wave();
     const auto known = [](double value) {
       return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
     };
-    record["wave"] = {{"mode", config_.plasma.wave.mode}, {"growth_rate", known(growth.rate)},
-                      {"error", known(growth.error)},     {"theory", known(growth.theory)},
-                      {"from", known(growth.from)},       {"until", known(growth.until)}};
+    record["wave"] = {{"mode", config_.plasma.wave.mode},
+                      {"fit", fit.line ? "line" : "oscillation"},
+                      {"growth_rate", known(fit.rate)},
+                      {"error", known(fit.error)},
+                      {"theory", known(theory.imag())},
+                      {"frequency", known(fit.frequency)},
+                      {"frequency_theory", known(theory.real())},
+                      {"from", known(fit.from)},
+                      {"until", known(fit.until)}};
   }
   return record.dump();
 }

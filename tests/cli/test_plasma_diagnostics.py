@@ -269,7 +269,7 @@ class PlasmaWaves(PlasmaTest):
             return list(csv.DictReader(file))
 
     def test_spectrum_and_wave_are_written_and_plotted(self):
-        out = self.finished(end=20)
+        out = self.finished(end=20, plasma="[plasma.wave]\nmode = [1, 0]")
         wave = self.rows(out / "tables" / "wave.csv")
         self.assertEqual(len(wave), 201)
         self.assertAlmostEqual(float(wave[1]["time"]), 0.1)
@@ -290,13 +290,27 @@ class PlasmaWaves(PlasmaTest):
         files = {entry["file"].rsplit("/", 1)[1] for entry in self.good_json("plot", out)}
         self.assertEqual(files, {"energy.png", "momentum.png", "profile.png", "spectrum_x.png", "wave.png"})  # three modes along y: little to see
 
+    def test_a_wave_that_nobody_asked_for_is_not_fitted(self):
+        out = self.finished()
+        self.assertTrue((out / "tables" / "spectrum.csv").exists())
+        self.assertFalse((out / "tables" / "wave.csv").exists())
+        record = json.loads((out / "run.json").read_text())
+        self.assertNotIn("wave", record)
+        self.assertNotIn("wave", record["configuration"]["plasma"])
+        self.good("plot", out)
+        self.assertFalse((out / "wave.png").exists())
+        # [expect] asks for one: the longest along x.
+        asked = self.finished("asked", more="[expect]\nfrequency = 1\n")
+        self.assertEqual(json.loads((asked / "run.json").read_text())["wave"]["mode"], [1, 0, 0])
+        self.assertTrue((asked / "tables" / "wave.csv").exists())
+
     def test_no_spectrum_unless_it_is_asked_for(self):
         out = self.dir / "out"
         self.good("run", self.configure(), "-o", out, "--set", "output.spectrum_every=0", "--quiet", "--device", "cpu")
         self.assertFalse((out / "tables").exists())
 
     def test_resumed_run_gives_the_same_files(self):
-        config = self.configure(end=20)
+        config = self.configure(end=20, plasma="[plasma.wave]\nfrom = 1")
         self.good("run", config, "-o", self.dir / "whole", "--quiet", "--device", "cpu")
         self.good("run", config, "-o", self.dir / "parts", "--set", "run.end_time=7.93", "--quiet", "--device", "cpu")
         self.good("run", config, "-o", self.dir / "parts", "--resume", "--quiet", "--device", "cpu")
@@ -306,7 +320,7 @@ class PlasmaWaves(PlasmaTest):
         self.assertEqual(checks[0], checks[1])
 
     def test_tables_that_an_earlier_version_left_beside_the_snapshots_are_moved(self):
-        config, out = self.configure(end=20), self.dir / "out"
+        config, out = self.configure(end=20, plasma="[plasma.wave]\nmode = [1, 0]"), self.dir / "out"
         self.good("run", config, "-o", out, "--set", "run.end_time=8", "--quiet", "--device", "cpu")
         for table in (out / "tables").iterdir():
             table.rename(out / table.name)
@@ -340,9 +354,18 @@ class PlasmaExamples(harness.CliTest):
     def check(self, name, *measured):
         out = self.dir / name
         self.good("run", harness.SOURCE / "examples" / f"{name}.toml", "-o", out, "--quiet", "--strict", "--device", "cpu")
-        checks = {check["name"]: check for check in json.loads((out / "run.json").read_text())["checks"]}
+        record = json.loads((out / "run.json").read_text())
+        checks = {check["name"]: check for check in record["checks"]}
         for expectation in (*measured, "energy_error"):
             self.assertTrue(checks[expectation]["passed"], checks[expectation])
+        # The record and the picture show the fit of the card.
+        fit = record["wave"]
+        shown = {"frequency": fit["frequency"], "growth_rate": fit["growth_rate"], "damping_rate": -fit["growth_rate"]}
+        self.good("plot", out, "--format", "svg")
+        title = " ".join(svg_words(out / "wave.svg"))
+        for name in set(measured) & set(shown):
+            self.assertEqual(checks[name]["measured"], shown[name])
+            self.assertIn(f"{abs(shown[name]):.4g}", title)
 
     def test_plasma_oscillation(self):
         self.check("plasma-oscillation", "frequency", "damping_rate")

@@ -4,6 +4,7 @@
 
 #include "io/temporary_directory.hpp"
 #include "physics/plasma_dispersion.hpp"
+#include "picture/run_plots.hpp"
 #include "plasma/particle_in_cell.hpp"
 #include "sim/plasma_diagnostics.hpp"
 
@@ -140,6 +141,63 @@ TEST_F(PlasmaDiagnosticsTest, RecordGoesOnFromACheckpoint) {
   const std::string before = read_bytes(at("spectrum.hdf5"));
   resumed.write(directory_);
   EXPECT_EQ(read_bytes(at("spectrum.hdf5")), before);
+}
+
+/// Reference: the standing wave that is put in, e^(−0.15 t) cos 1.4 t. Its straight line in log |φ| has another slope:
+/// the sum over the zeros of the cosine.
+TEST_F(PlasmaDiagnosticsTest, CardRecordAndTableOfADampedWaveHaveOneFit) {
+  PlasmaDiagnostics watched{options(), PlasmaUnits{}, {{1, 0, 0}, 4, 18}, {{1, {}, {}}}};
+  std::vector<double> potential(static_cast<std::size_t>(options().cell_count()));
+  for (int step = 0; step <= 250; ++step) {
+    const double t = 0.1 * step, wave = std::exp(-0.15 * t) * std::cos(1.4 * t);
+    for (std::size_t i = 0; i < potential.size(); ++i)
+      potential[i] = wave * std::cos(2 * std::numbers::pi * static_cast<double>(i % 32) / 32);
+    watched.record(t, potential);
+  }
+  EXPECT_NEAR(watched.measure("damping_rate"), 0.15, 1e-6);
+  EXPECT_NEAR(watched.measure("frequency"), 1.4, 1e-6);
+  EXPECT_EQ(watched.measure("growth_rate"), -watched.measure("damping_rate"));
+  const WaveFit fit = watched.wave_fit();
+  EXPECT_FALSE(fit.line);
+  EXPECT_EQ(fit.rate, -watched.measure("damping_rate"));
+  EXPECT_EQ(fit.frequency, watched.measure("frequency"));
+  EXPECT_NEAR(fit.from, 4, 1e-9);
+  EXPECT_NEAR(fit.until, 18, 1e-9);
+  watched.write(directory_);
+  const RunLog log = RunLog::read(at("wave.csv"));
+  const auto times = log.numbers("time"), line = log.numbers("fit");
+  EXPECT_EQ(line[39], 0);  // before the window
+  for (std::size_t i = 41; i <= 180; ++i)
+    EXPECT_NEAR(std::log(line[i] / line[40]) / (times[i] - times[40]), fit.rate, 1e-9) << times[i];
+  EXPECT_EQ(line[181], 0);
+}
+
+TEST_F(PlasmaDiagnosticsTest, AWaveThatGrowsByAFactorOfEIsALine) {
+  PlasmaDiagnostics watched{options(), PlasmaUnits{}, {{1, 0, 0}, 4, 18}, {{1, {}, {}}}};
+  std::vector<double> potential(static_cast<std::size_t>(options().cell_count()));
+  for (int step = 0; step <= 250; ++step) {
+    for (std::size_t i = 0; i < potential.size(); ++i)
+      potential[i] = std::exp(0.02 * step) * std::sin(2 * std::numbers::pi * static_cast<double>(i % 32) / 32);
+    watched.record(0.1 * step, potential);
+  }
+  const WaveFit fit = watched.wave_fit();
+  EXPECT_TRUE(fit.line);
+  EXPECT_NEAR(fit.rate, 0.2, 1e-9);
+  EXPECT_NEAR(fit.error, 0, 1e-9);
+  EXPECT_EQ(watched.measure("growth_rate"), fit.rate);
+  EXPECT_EQ(watched.measure("damping_rate"), -fit.rate);
+}
+
+TEST_F(PlasmaDiagnosticsTest, AWaveThatNobodyAskedForIsNotFitted) {
+  PlasmaDiagnostics watched{options(), PlasmaUnits{}, PlasmaWave{}, {{1, {}, {}}}};
+  const auto system = oscillating_plasma();
+  for (int step = 0; step < 20; ++step) {
+    watched.record(system->time(), system->field(PlasmaFieldPart::potential));
+    system->advance(1, dt);
+  }
+  watched.write(directory_);
+  EXPECT_TRUE(std::filesystem::exists(at("spectrum.csv")));
+  EXPECT_FALSE(std::filesystem::exists(at("wave.csv")));
 }
 
 TEST_F(PlasmaDiagnosticsTest, NothingIsWrittenWhereNothingWasRecorded) {
