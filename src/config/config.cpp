@@ -256,8 +256,8 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   return *text;
 }
 
-/// The message lists the keys of the same table, and suggests the nearest one: first a key of the same name in another
-/// table, then the nearest name in this table, then the nearest path.
+/// The message lists the keys and tables of the same table, and suggests the nearest one: first a key of the same name
+/// in another table, then the nearest name in this table, then the nearest path.
 [[noreturn]] void refuse_unknown(const Entry& entry, const RunConfig& config) {
   const auto dot = entry.path.rfind('.');
   const std::string table = dot == std::string::npos ? "" : entry.path.substr(0, dot + 1);
@@ -277,8 +277,10 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   std::vector<std::string> beside;
   std::string near;
   for (const auto& path : paths) {
-    const bool same_table = path.starts_with(table) && path.find('.', table.size()) == std::string::npos;
-    if (!table.empty() && same_table) beside.push_back(path.substr(table.size()));
+    if (!table.empty() && path.starts_with(table)) {
+      const std::string own = path.substr(table.size(), path.find('.', table.size()) - table.size());
+      if (std::find(beside.begin(), beside.end(), own) == beside.end()) beside.push_back(own);
+    }
     if (near.empty() && path.ends_with("." + name)) near = path;
   }
   if (near.empty()) {

@@ -171,6 +171,10 @@ void read_temperature(const ConfigValue& value, const std::string& path, PlasmaS
     if (value.get_if<ConfigValue::Array>()->size() == 2) species.temperature.z = species.temperature.y;
     return;
   }
+  const auto* integer = value.get_if<std::int64_t>();
+  const auto* real = value.get_if<double>();
+  if ((integer && *integer == 0) || (real && *real == 0))
+    refuse(value, path, range.text(), "; particles without thermal motion have cold = true in its place");
   const double all = read_real(value, path, range);
   species.temperature = {all, all, all};
 }
@@ -307,11 +311,26 @@ ConfigKey magnetic_field_key() {
           [](const RunConfig& config) { return vector_text(config.plasma.magnetic_field); }};
 }
 
+/// What users of other programs look for. A key, so that also a table of this name is found.
+ConfigKey absent_key(const std::string& path) {
+  return {path, "",
+          [=](RunConfig&, const ConfigValue& value) {
+            throw Error(ErrorKind::input,
+                        fmt::format("{}: {}: not there; see plasma.md, What it does not do", value.where(), path));
+          },
+          nullptr};
+}
+
 }  // namespace
 
 /// [plasma], [[plasma.species]] and [plasma.wave].
 std::vector<ConfigKey> plasma_keys() {
   return {
+      absent_key("plasma.boundary"),
+      absent_key("plasma.collisions"),
+      absent_key("plasma.electric_field"),
+      absent_key("plasma.injection"),
+      absent_key("plasma.walls"),
       choice_key<PlasmaLengths>(
           "plasma.lengths", "cells | debye | si (with units.system = \"si\")", plasma_length_names,
           [](auto& c) -> auto& { return c.plasma.lengths; }),

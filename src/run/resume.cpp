@@ -130,8 +130,9 @@ std::string keep_shorter_end(RunDirectory& directory, SnapshotTimes times, doubl
       last = std::max(last, files.rbegin()->first);
   const auto aside = directory.set_aside(last);
   if (!aside) return {};
-  return fmt::format("{}: had ended at time {}, where the longer run has no snapshot: that one and run.json are in {}",
-                     directory.path().string(), to_text(finished->end_time), aside->string());
+  return fmt::format(
+      "{}: had ended at time {:.12g}, where the longer run has no snapshot: that one and run.json are in {}",
+      directory.path().string(), finished->end_time, aside->string());
 }
 
 }  // namespace pergola

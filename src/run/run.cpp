@@ -281,7 +281,7 @@ void Run::begin_resumed(const std::filesystem::path& path) {
           fmt::format("{}: computed on {} so far, goes on on {}: from here on not with the bits of a run that stays "
                       "where it was",
                       options_.directory.string(), before.computed_on, now));
-    options_.log.info(fmt::format("resumed at time {}", to_text(time)));
+    options_.log.info(fmt::format("resumed at time {:.12g}", time));
   });
 }
 
@@ -359,7 +359,7 @@ void Run::note_commands() {
   const auto commands = watch_.take_commands();
   for (const std::string& command : commands) {
     context_.results.control.push_back({command, system_->step_time(), system_->counts().steps});
-    options_.log.info(fmt::format("told to {} at time {}", command, to_text(system_->step_time())));
+    options_.log.info(fmt::format("told to {} at time {:.12g}", command, system_->step_time()));
   }
   try {
     if (!commands.empty()) write_record("running");

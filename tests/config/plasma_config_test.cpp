@@ -127,6 +127,7 @@ TEST(PlasmaConfig, RefusalsNameThePlaceTheValueAndTheRemedy) {
   };
   const std::string species = "plasma.species.electrons.";
   refused(electrons, {species + "temperature=0"}, "temperature: expected a number > 0, found 0");
+  refused(electrons, {species + "temperature=0"}, "; particles without thermal motion have cold = true in its place");
   refused(electrons, {species + "temperature=-1"}, "temperature: expected a number > 0, found -1");
   refused(electrons, {species + "temperature=[1, 0]"}, "temperature: expected a number > 0, found 0");
   refused(electrons, {species + "density=0"}, "density: expected a number > 0, found 0");
@@ -145,6 +146,12 @@ TEST(PlasmaConfig, RefusalsNameThePlaceTheValueAndTheRemedy) {
   refused(electrons, {"plasma.cell_size=0"}, "plasma.cell_size: expected a number > 0, found 0");
   refused(electrons, {"plasma.background=false"}, "not neutral: its net charge is -1 e n0");
   refused(electrons, {"plasma.velocities=3", "plasma.celsl=3"}, "did you mean plasma.cells?");
+  refused(electrons, {"plasma.colour=3"}, "background, seed, species, wave");
+  for (const std::string name : {"boundary", "collisions", "electric_field", "injection", "walls"}) {
+    const std::string says = "plasma." + name + ": not there; see plasma.md, What it does not do";
+    refused(electrons, {"plasma." + name + "=1"}, "--set: " + says);
+    refused(std::string(electrons) + "[plasma." + name + "]\nkind = \"open\"\n", {}, says);
+  }
   refused(electrons, {"plasma.magnetic_field=[1, 0, 0]"}, "set plasma.velocities = 3");
   refused(electrons, {"plasma.lengths=cells"}, "plasma.cell_size: expected 1 with lengths in cells, found 0.5");
   refused(electrons, {"run.precision=mixed"}, "single or double precision");
