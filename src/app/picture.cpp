@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
 #include "io/openpmd.hpp"
+#include "picture/plot.hpp"
 #include "sim/unit_text.hpp"
 
 namespace pergola::app {
@@ -37,13 +38,14 @@ struct PictureCommand {
   PictureOptions options;
 };
 
-/// Figures of one size in rows, with a small gap.
-Drawing side_by_side(const std::vector<Drawing>& figures, int columns_wanted) {
-  constexpr int gap = 4;
+constexpr int gap = 4;  // between figures
+
+/// Figures of one size in rows, with a small gap. Up to `most` stand in one row, more in a square.
+Drawing side_by_side(const std::vector<Drawing>& figures, int columns_wanted, int most = 4) {
   const int count = static_cast<int>(figures.size());
   if (count == 1) return figures[0];
   const int square = static_cast<int>(std::ceil(std::sqrt(count)));
-  const int columns = std::min(count, columns_wanted > 0 ? columns_wanted : count <= 4 ? count : square);
+  const int columns = std::min(count, columns_wanted > 0 ? columns_wanted : count <= most ? count : square);
   const int rows = (count + columns - 1) / columns, width = figures[0].width(), height = figures[0].height();
   Drawing sheet(columns * width + (columns - 1) * gap, rows * height + (rows - 1) * gap);
   for (int k = 0; k < count; ++k)
@@ -71,6 +73,14 @@ nlohmann::json description(const PictureOptions& options, const Panel& panel, co
   return said;
 }
 
+/// With the colour bar that all panels share to their right.
+Drawing with_bar(const Drawing& panels, const PlasmaPicture& one) {
+  Drawing sheet(panels.width() + gap + color_bar_room(), panels.height());
+  sheet.add(panels, {0, 0});
+  sheet.add(draw_color_bar(one.colors, one.colormap, panels.height()), {static_cast<double>(panels.width() + gap), 0});
+  return sheet;
+}
+
 /// By rank 0 alone. Several files share axes and colours, so that they can be compared.
 void picture_plasma(const Context& context, const PictureCommand& command, int threads) {
   WrittenFiles files({command.output});
@@ -81,12 +91,15 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
           ? common_ranges(command.options,
                           command.frame == "series" ? text_of(series_of(command.files[0])) : command.files, threads)
           : PlasmaRanges{};
+  const bool shared = command.files.size() > 1 && ranges.colors && !command.options.by_species();
+  std::vector<PlasmaPicture> pictures;
   for (const auto& file : command.files) {
-    PlasmaPicture picture = plasma_picture(command.options, file, ranges, threads);
-    figures.push_back(std::move(picture.drawing));
-    list.push_back(picture.description);
+    pictures.push_back(plasma_picture(command.options, file, ranges, threads, !shared));
+    figures.push_back(pictures.back().drawing);
+    list.push_back(pictures.back().description);
   }
-  const Drawing sheet = side_by_side(figures, command.columns);
+  const Drawing panels = side_by_side(figures, command.columns, 3);  // they are wide
+  const Drawing sheet = shared ? with_bar(panels, pictures[0]) : panels;
   write_drawing(command.output, sheet);
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};
   said["file"] = command.output;

@@ -6,6 +6,7 @@
 #include "app/run_files.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
+#include "picture/colormap.hpp"
 #include "picture/plot.hpp"
 #include "sim/unit_text.hpp"
 
@@ -84,7 +85,9 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
     const double weight = one.weighting / species[0].weighting;
     particles.weights.insert(particles.weights.end(), first.size(), std::isfinite(weight) && weight > 0 ? weight : 1.0);
     names.push_back(one.name);
+    if (options.by_species()) particles.species.push_back({one.name, first.size()});
   }
+  particles.equal_scales = across.starts_with("v") && up.starts_with("v");
   const auto axis =
       static_cast<std::size_t>(std::find(coordinates.begin(), coordinates.end(), across) - coordinates.begin());
   if (axis < summary.cells.size()) particles.period = static_cast<double>(summary.cells[axis]) * summary.spacing[axis];
@@ -106,18 +109,27 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
   return particles;
 }
 
+/// The axis of the colours that pictures share.
+Axis shared_bar(const std::string& label, bool log, const PlasmaRanges& ranges) {
+  Axis axis{label, log, {}, {}};
+  if (ranges.colors) axis.low = ranges.colors->first, axis.high = ranges.colors->second;
+  return axis;
+}
+
 /// Ranges of a series replace those of the file.
 PlasmaPicture phase_picture(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
-                            const PlasmaRanges& ranges, int threads) {
+                            const PlasmaRanges& ranges, int threads, bool bar) {
   PhaseSpace particles = phase_space(options, file, summary, threads);
+  particles.bar = bar;
   particles.across_limits = ranges.across, particles.up_limits = ranges.up;
   if (ranges.colors) particles.color_limits = ranges.colors;
   auto names = nlohmann::json::array();
   for (const auto& one : chosen_species(options, file, summary)) names.push_back(one.name);
   const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
-  return {
-      plot_phase_space(particles, options.pixels),
-      {{"phase", {across, up}}, {"species", names}, {"particles", particles.across.size()}, {"time", summary.time}}};
+  return {plot_phase_space(particles, options.pixels),
+          {{"phase", {across, up}}, {"species", names}, {"particles", particles.across.size()}, {"time", summary.time}},
+          shared_bar(particles.density_label, true, ranges),
+          particles.colormap};
 }
 
 /// "Ex" → "E/x"; the record and its mesh.
@@ -173,19 +185,29 @@ FieldSlice field_slice(const PictureOptions& options, const std::string& name, c
 
 /// One slice, with its extremes for --json.
 PlasmaPicture field_picture(const PictureOptions& options, const std::string& name, const std::string& file,
-                            const OpenPmdSummary& summary, const PlasmaRanges& ranges) {
+                            const OpenPmdSummary& summary, const PlasmaRanges& ranges, bool bar) {
   FieldSlice slice = field_slice(options, name, file, summary);
-  if (ranges.colors) slice.color_limits = ranges.colors;
+  slice.bar = bar;
+  if (ranges.colors) {
+    slice.color_limits = ranges.colors;
+    const bool both_signs = ranges.colors->first < 0 && ranges.colors->second > 0;
+    if (slice.colormap.empty()) slice.colormap = both_signs ? diverging_colormap : "magma";
+  }
   const std::string unit = find_field(name, file, summary).second->unit;
   const auto [low, high] = std::minmax_element(slice.values.begin(), slice.values.end());
   return {plot_field(slice, options.pixels),
-          {{"field", name}, {"unit", unit}, {"min", *low}, {"max", *high}, {"time", summary.time}}};
+          {{"field", name}, {"unit", unit}, {"min", *low}, {"max", *high}, {"time", summary.time}},
+          shared_bar(slice.value_label, false, ranges),
+          slice.colormap};
 }
 
 /// The field to show; empty: the particles.
 std::string field_shown(const PictureOptions& options, const OpenPmdSummary& summary) {
   if (!options.field.empty() && !options.phase.empty())
     throw Error(ErrorKind::input, "--field: expected one of --field and --phase, found both");
+  if (!options.field.empty() && options.by_species())
+    throw Error(ErrorKind::input,
+                "--field: expected a picture of particles with a colour for each species, found both");
   if (!options.field.empty()) return options.field;
   return summary.species.empty() && options.phase.empty() && options.species.empty() ? "phi" : "";
 }
@@ -221,11 +243,11 @@ PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std:
 }
 
 PlasmaPicture plasma_picture(const PictureOptions& options, const std::string& file, const PlasmaRanges& ranges,
-                             int threads) {
+                             int threads, bool bar) {
   const OpenPmdSummary summary = inspect_openpmd(file);
   const std::string field = field_shown(options, summary);
-  return field.empty() ? phase_picture(options, file, summary, ranges, threads)
-                       : field_picture(options, field, file, summary, ranges);
+  return field.empty() ? phase_picture(options, file, summary, ranges, threads, bar)
+                       : field_picture(options, field, file, summary, ranges, bar);
 }
 
 }  // namespace pergola::app

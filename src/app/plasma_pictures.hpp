@@ -11,6 +11,7 @@
 
 #include "app/picture_options.hpp"
 #include "picture/plasma_plots.hpp"
+#include "picture/plot.hpp"
 
 namespace pergola::app {
 
@@ -25,10 +26,13 @@ PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std:
 struct PlasmaPicture {
   Drawing drawing;
   nlohmann::json description;  // without the output file
+  Axis colors;                 // of the colour bar: label, and limits if they are shared
+  std::string colormap;
 };
 
-/// Draws an openPMD file: phase space, or a field if the options name one or the file has no particles.
+/// Draws an openPMD file: phase space, or a field if the options name one or the file has no particles. Without `bar`
+/// others share draw_color_bar().
 PlasmaPicture plasma_picture(const PictureOptions& options, const std::string& file, const PlasmaRanges& ranges,
-                             int threads);
+                             int threads, bool bar = true);
 
 }  // namespace pergola::app

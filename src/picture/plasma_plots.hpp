@@ -17,6 +17,11 @@ using Limits = std::pair<double, double>;
 
 /// Particles in a plane: a coordinate or velocity across, a velocity up.
 struct PhaseSpace {
+  /// A kind of particles that has a colour of its own.
+  struct Species {
+    std::string name;
+    std::size_t count = 0;
+  };
   std::vector<double> across, up, weights;
   double period = 0;  // of `across`, from 0 to `period`; 0: not periodic
   std::string across_label, up_label, title;
@@ -25,6 +30,10 @@ struct PhaseSpace {
   std::string density_label = "particles per area";
   std::optional<Limits> across_limits, up_limits;  // none: as the particles need
   std::optional<Limits> color_limits;              // none: the highest density and 2.5 decades below
+  std::vector<Species>
+      species;                // one after the other; none: one cloud. Each is shown down from its own highest density
+  bool equal_scales = false;  // both axes are of one unit: a circle is round
+  bool bar = true;            // else the figure is narrower, as color_bar_room() says
 };
 /// The limits that the plot would choose.
 struct PhaseSpaceLimits {
@@ -42,6 +51,7 @@ struct FieldSlice {
   std::string across_label, up_label, value_label, title;
   std::string colormap;                     // empty: diverging for values of both signs, else magma
   std::optional<Limits> color_limits = {};  // none: the values', and with the diverging map as far down as up
+  bool bar = true;                          // as in PhaseSpace
 };
 /// With the diverging map, 0 is in the middle of the colours.
 PERGOLA_API Drawing plot_field(const FieldSlice& slice, int width);

@@ -373,7 +373,15 @@ void Plot::add_series(std::string name, std::vector<double> xs, std::vector<doub
 Rect Plot::draw(Drawing& figure, const Rect& area) const {
   figure.box(area, paper_color);
   const Scale x_scale(x, all_values(series_, &Series::x)), y_scale(y, all_values(series_, &Series::y));
-  const Canvas canvas{field_of(area, *this, y_scale), x_scale, y_scale};
+  Canvas canvas{field_of(area, *this, y_scale), x_scale, y_scale};
+  if (equal_scales) {
+    Rect& field = canvas.field;
+    const double across = x_scale.high() - x_scale.low(), up = y_scale.high() - y_scale.low(), bottom = field.bottom();
+    const double pixels = std::min(field.width / across, field.height / up);  // per unit
+    field.width = std::round(pixels * across);
+    field.height = std::round(pixels * up);
+    field.y = bottom - field.height;
+  }
   const Rect& f = canvas.field;
   draw_backdrop(figure, f, backdrop);
   if (backdrop.columns == 0) draw_grid(figure, canvas);
@@ -428,6 +436,17 @@ void draw_bar(Drawing& figure, const Rect& field, const Scale& scale, const Colo
 
 }  // namespace
 
+int color_bar_room() { return static_cast<int>(bar_room); }
+
+/// Beside fields that begin where those of plots with a title do.
+Drawing draw_color_bar(const Axis& colors, const std::string& colormap, int height) {
+  Drawing figure(color_bar_room(), height, paper_color);
+  const double top = std::round(2.5 * plot_gap + title_size);
+  draw_bar(figure, {-plot_gap, top, 0, height - top - tick_size - 4 * plot_gap}, Scale(colors, {}), Colormap(colormap),
+           colors.label);
+  return figure;
+}
+
 void MapPlot::set_values(int columns, int rows, std::vector<double> values, std::pair<double, double> x,
                          std::pair<double, double> y) {
   if (values.size() != static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows))
@@ -471,9 +490,10 @@ Drawing MapPlot::draw(int width, int height) const {
                                                static_cast<std::size_t>(column)]);
       whole.backdrop.colors.push_back(map(std::isfinite(place) ? place : 0.0));
     }
-  Drawing figure(width, height, paper_color);
-  const Rect field = whole.draw(figure, {0, 0, width - bar_room, static_cast<double>(height)});
-  draw_bar(figure, field, scale, map, colors.label);
+  const int own_width = width - color_bar_room();
+  Drawing figure(bar ? width : own_width, height, paper_color);
+  const Rect field = whole.draw(figure, {0, 0, static_cast<double>(own_width), static_cast<double>(height)});
+  if (bar) draw_bar(figure, field, scale, map, colors.label);
   return figure;
 }
 

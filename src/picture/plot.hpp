@@ -85,7 +85,8 @@ class PERGOLA_API Plot {
   std::string title;
   Axis x, y;
   bool legend = true;
-  Backdrop backdrop;  // not drawn without columns
+  bool equal_scales = false;  // of linear axes: both have as many pixels per unit
+  Backdrop backdrop;          // not drawn without columns
 
   /// Throws Error(input) if the lengths differ.
   void add_series(std::string name, std::vector<double> xs, std::vector<double> ys, SeriesStyle style = {});
@@ -109,6 +110,7 @@ class PERGOLA_API MapPlot {
   std::string colormap = "magma";
   Axis colors;              // the bar: label, logarithmic or not, limits; without limits they follow the values
   double decades_most = 4;  // of a logarithmic bar without limits, from the highest value down
+  bool bar = true;          // else the figure is narrower: others share draw_color_bar()
 
   /// Values over the whole field, `columns` in a row, row 0 at the bottom. `x` and `y`: limits of the field. Throws
   /// Error(input) if the number of values does not match.
@@ -121,6 +123,11 @@ class PERGOLA_API MapPlot {
   int columns_ = 0, rows_ = 0;
   std::vector<double> values_;
 };
+
+/// The colour bar of maps that have none of their own. Its axis must have limits.
+PERGOLA_API Drawing draw_color_bar(const Axis& colors, const std::string& colormap, int height);
+/// The pixels that a map is narrower without its bar.
+PERGOLA_API int color_bar_room();
 
 /// Horizontal bars, the first at the top. Each has a name before it and a text after it.
 class PERGOLA_API BarChart {

@@ -172,6 +172,8 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   for (const char* part : {"kinetic", "potential", "total"})
     parts.add_series(plasma && part == std::string("potential") ? "field" : part, time, energy.numbers(part));
   if (!plasma) return draw_panels({error, parts}, plot_width, plot_height);
+  for (const std::string& name : energy.names())
+    if (name.starts_with("kinetic_")) parts.add_series(name.substr(8), time, energy.numbers(name), {Stroke::dashed});
   Plot field;
   field.title = "Energy of the field";
   field.x.label = error.x.label;
@@ -183,10 +185,11 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
 
 Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
   const auto time = times_of(energy, units);
-  Plot plot = against_time("Drift of momentum and angular momentum", units,
+  const bool plasma = has_energies_by_species(energy);  // a magnetic field turns its momentum; l is 0
+  Plot plot = against_time(plasma ? "Change of momentum" : "Drift of momentum and angular momentum", units,
                            label_with_unit("distance from the first value", units.momentum));
   plot.add_series("momentum", time, drift_of(energy, {"px", "py", "pz"}), style_for(time.size()));
-  plot.add_series("angular momentum", time, drift_of(energy, {"lx", "ly", "lz"}), style_for(time.size()));
+  if (!plasma) plot.add_series("angular momentum", time, drift_of(energy, {"lx", "ly", "lz"}), style_for(time.size()));
   return draw_panels({plot}, plot_width, plot_height);
 }
 

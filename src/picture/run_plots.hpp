@@ -43,11 +43,11 @@ struct LogUnits {
   double time_factor = 1;      // from the log's times to those that are shown
 };
 
-/// From energy.csv: |ΔE/E| on a logarithmic axis, and the energies. For a plasma (kinetic energies by species) also the
+/// From energy.csv: |ΔE/E| on a logarithmic axis, and the energies. For a plasma also those of each species, and the
 /// energy of the field on a logarithmic axis, where waves grow along lines.
 PERGOLA_API Drawing plot_energy(const RunLog& energy, const LogUnits& units = {});
 
-/// From energy.csv: the change of total momentum and angular momentum since the first line.
+/// From energy.csv: the change of total momentum since the first line, and of angular momentum but for plasmas.
 PERGOLA_API Drawing plot_momentum(const RunLog& energy, const LogUnits& units = {});
 
 /// From audit.csv: relative force errors on a logarithmic axis.

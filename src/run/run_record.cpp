@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "config/kind.hpp"
 #include "config/value.hpp"
 #include "io/input_file.hpp"
 #include "io/state_hash.hpp"
@@ -53,13 +54,15 @@ ordered_json to_json(const ConfigValue& value) {
 
 ordered_json to_json(const Vec3<double>& v) { return {v.x, v.y, v.z}; }
 
-ordered_json to_json(const Energies& e) {
-  return {{"kinetic", e.kinetic},
-          {"potential", e.potential},
-          {"total", e.total()},
-          {"momentum", to_json(e.momentum)},
-          {"angular_momentum", to_json(e.angular_momentum)},
-          {"virial_ratio", e.virial_ratio()}};
+/// The virial ratio is one of gravity's.
+ordered_json to_json(const Energies& e, const RunConfig& config) {
+  ordered_json text{{"kinetic", e.kinetic},
+                    {"potential", e.potential},
+                    {"total", e.total()},
+                    {"momentum", to_json(e.momentum)},
+                    {"angular_momentum", to_json(e.angular_momentum)}};
+  if (has_key(kind_of(config), "gravity.solver")) text["virial_ratio"] = e.virial_ratio();
+  return text;
 }
 
 ordered_json to_json(const std::vector<Check>& checks) {
@@ -173,8 +176,8 @@ std::string record_text(const RunConfig& config, const System& system, const Run
                     {"wall_seconds", record.wall_seconds},
                     {"snapshots", results.snapshots}};
   text.update(ordered_json::parse(system.describe()));
-  text["energy_start"] = to_json(results.start);
-  text["energy_end"] = results.end ? to_json(*results.end) : ordered_json();
+  text["energy_start"] = to_json(results.start, config);
+  text["energy_end"] = results.end ? to_json(*results.end, config) : ordered_json();
   text["energy_error"] = results.end && results.energy_error ? ordered_json(*results.energy_error) : ordered_json();
   text["checks"] = to_json(results.checks);
   if (!results.control.empty()) text["control"] = to_json(results.control);

@@ -228,6 +228,37 @@ class PlasmaPictures(PlasmaTest):
         self.assertEqual(first["species"], ["beam", "electrons"])
         self.assertEqual((self.dir / "a.png").read_bytes(), (self.dir / "b.png").read_bytes())
 
+    def test_species_have_colours_of_their_own(self):
+        file = self.finished() / "plasma_000160.h5"
+        self.good("picture", file, "-o", self.dir / "one.svg")
+        self.good("picture", file, "-o", self.dir / "each.svg", "--color-species")
+        for name in ("electrons", "beam"):
+            self.assertNotIn(name, svg_words(self.dir / "one.svg"))
+            self.assertIn(name, svg_words(self.dir / "each.svg"))
+        self.bad(2, "picture", file, "-o", self.dir / "no.png", "--color-species", "--field", "phi", says=["--field", "species"])
+
+    def test_four_panels_are_two_by_two_and_share_a_colour_bar(self):
+        out = self.finished()
+        files = [out / f"plasma_{step:06}.h5" for step in (0, 80, 160, 80)]
+        said = self.good_json("picture", *files, "-o", self.dir / "four.svg", "--size", "600")
+        self.assertEqual(said["height"], 2 * 400 + 4)
+        bars = [word for word in svg_words(self.dir / "four.svg") if word.startswith("particles per")]
+        self.assertEqual(len(bars), 1)
+        self.assertEqual(self.good_json("picture", files[0], "-o", self.dir / "one.svg", "--size", "600")["width"], 600)
+
+    def test_plots_of_a_plasma_say_what_a_plasma_has(self):
+        out = self.finished()
+        self.good("plot", out, "--format", "svg")
+        energy, momentum = svg_words(out / "energy.svg"), svg_words(out / "momentum.svg")
+        for name in ("electrons", "beam", "field"):
+            self.assertIn(name, energy)
+        self.assertIn("Change of momentum", momentum)
+        self.assertNotIn("angular momentum", momentum)
+        record = json.loads((out / "run.json").read_text())
+        for when in ("energy_start", "energy_end"):
+            self.assertNotIn("virial_ratio", record[when])
+            self.assertIn("kinetic", record[when])
+
     def test_what_is_not_there_is_refused(self):
         file = self.finished() / "plasma_000000.h5"
         picture = self.dir / "no.png"
@@ -296,7 +327,7 @@ class PlasmaWaves(PlasmaTest):
         self.assertFalse((out / "tables" / "wave.csv").exists())
         record = json.loads((out / "run.json").read_text())
         self.assertNotIn("wave", record)
-        self.assertNotIn("wave", record["configuration"]["plasma"])
+        self.assertNotIn("mode", record["configuration"]["plasma"]["wave"])
         self.good("plot", out)
         self.assertFalse((out / "wave.png").exists())
         # [expect] asks for one: the longest along x.
@@ -327,7 +358,7 @@ class PlasmaWaves(PlasmaTest):
         (out / "tables").rmdir()
         self.good("plot", out)  # which still finds them
         self.assertTrue((out / "spectrum_x.png").exists())
-        said = self.command("run", config, "-o", out, "--resume", "--device", "cpu")
+        said = harness.run(["run", config, "-o", out, "--resume", "--device", "cpu"])
         self.assertEqual(said.returncode, 0)
         self.assertIn("earlier version", said.stderr)
         self.assertFalse((out / "spectrum.hdf5").exists() or (out / "wave.csv").exists())
