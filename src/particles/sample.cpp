@@ -81,6 +81,19 @@ std::vector<SampleCandidate> find_below(const ShownParticles& shown, std::uint64
   return found;
 }
 
+/// The `wanted` of `count` particles with the smallest hashes; below(limit) gives those whose hash is below a limit.
+template <class Below>
+std::vector<SampleCandidate> smallest_hashes(std::int64_t count, std::int64_t wanted, const Below& below) {
+  std::uint64_t limit = likely_limit(count, wanted);
+  std::vector<SampleCandidate> found = below(limit);
+  while (std::ssize(found) < wanted) {
+    limit = std::min(2 * limit, all_hashes);
+    found = below(limit);
+  }
+  choose_sample(found, wanted);
+  return found;
+}
+
 /// Rising places in the input.
 std::vector<std::uint32_t> sample_places_of(const ShownParticles& shown, std::int64_t most) {
   const std::int64_t wanted = std::min(shown.count(), most);
@@ -89,13 +102,8 @@ std::vector<std::uint32_t> sample_places_of(const ShownParticles& shown, std::in
     std::iota(places.begin(), places.end(), 0u);
     return places;
   }
-  std::uint64_t limit = likely_limit(shown.count(), wanted);
-  std::vector<SampleCandidate> found = find_below(shown, limit);
-  while (std::ssize(found) < wanted) {
-    limit = std::min(2 * limit, all_hashes);
-    found = find_below(shown, limit);
-  }
-  choose_sample(found, wanted);
+  const auto found =
+      smallest_hashes(shown.count(), wanted, [&](std::uint64_t limit) { return find_below(shown, limit); });
   std::transform(found.begin(), found.end(), places.begin(), [](const SampleCandidate& one) { return one.place; });
   std::sort(places.begin(), places.end());
   return places;
@@ -110,6 +118,24 @@ void choose_sample(std::vector<SampleCandidate>& candidates, std::int64_t most) 
   };
   std::nth_element(candidates.begin(), candidates.begin() + most, candidates.end(), comes_before);
   candidates.resize(static_cast<std::size_t>(most));
+}
+
+std::vector<std::uint64_t> ids_of_sample(int threads, std::int64_t count, std::int64_t most) {
+  const std::int64_t wanted = std::min(count, most), size = std::min(sample_piece, count);
+  std::vector<std::uint64_t> ids(static_cast<std::size_t>(size));
+  const auto below = [&](std::uint64_t limit) {
+    std::vector<SampleCandidate> found;
+    for (std::int64_t first = 0; first < count; first += size) {
+      std::iota(ids.begin(), ids.end(), static_cast<std::uint64_t>(first + 1));
+      find_cpu(threads, std::min(size, count - first), ids.data(), first, limit, found);
+    }
+    return found;
+  };
+  const auto found = smallest_hashes(count, wanted, below);
+  ids.resize(static_cast<std::size_t>(wanted));
+  std::transform(found.begin(), found.end(), ids.begin(), [](const SampleCandidate& one) { return one.id; });
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 ParticleSample::ParticleSample(const ShownParticles& shown, std::int64_t most)

@@ -28,6 +28,9 @@ struct SampleCandidate {
 /// Leaves the `most` candidates with the smallest hashes of their ids, of equal hashes those with the smallest ids.
 PERGOLA_API void choose_sample(std::vector<SampleCandidate>& candidates, std::int64_t most);
 
+/// The ids of the sample of `most` particles whose ids are 1 … count, rising.
+PERGOLA_API std::vector<std::uint64_t> ids_of_sample(int threads, std::int64_t count, std::int64_t most);
+
 /// What is drawn of particles.
 struct SampledPoints {
   std::vector<float> x, y, z, speed;

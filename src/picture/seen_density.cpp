@@ -17,18 +17,16 @@ void make_room(const Device& device, std::int64_t size, Buffer<T>& buffer) {
   if (buffer.size() < size) buffer = Buffer<T>(device, size);
 }
 
-/// Threads add whole numbers atomically: the sums do not depend on their order.
-void count_seen_cpu(int threads, std::int64_t n, const CountSeen& body, std::uint64_t* pixels) {
-  parallel_chunks(threads, n, chunk_of_counting, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::uint64_t weight = 0;
-      if (const std::int64_t pixel = body.pixel_of(i, weight); pixel >= 0)
-        std::atomic_ref(pixels[pixel]).fetch_add(weight, std::memory_order_relaxed);
-    }
-  });
-}
-
 }  // namespace
+
+/// Threads add whole numbers atomically: the sums do not depend on their order.
+void count_seen(const CountSeen& body, std::int64_t begin, std::int64_t end, std::uint64_t* pixels) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::uint64_t weight = 0;
+    if (const std::int64_t pixel = body.pixel_of(i, weight); pixel >= 0)
+      std::atomic_ref(pixels[pixel]).fetch_add(weight, std::memory_order_relaxed);
+  }
+}
 
 /// Whole numbers: the sum is exact.
 void SeenDensity::add(const SeenDensity& more) {
@@ -41,7 +39,8 @@ void SeenCounter::count_piece(const Device& device, std::int64_t n, const Sight&
   if (device.is_cuda()) {
     if constexpr (cuda_built) return count_seen_cuda(device, n, body, pixels_.data());
   }
-  count_seen_cpu(device.threads(), n, body, pixels_.data());
+  parallel_chunks(device.threads(), n, chunk_of_counting,
+                  [&](std::int64_t begin, std::int64_t end) { count_seen(body, begin, end, pixels_.data()); });
 }
 
 /// Positions go piece by piece into the counter's memory on the device; only the pixels go to the host.

@@ -40,10 +40,11 @@ struct CountSeen {
   PERGOLA_HD std::int64_t pixel_of(std::int64_t i, std::uint64_t& weight) const {
     const double depth = along(sight.depth.data(), i);
     if (!(depth >= 0.01 * sight.focus)) return -1;
-    const double u = 0.5 * (1 + along(sight.right.data(), i) / depth) * sight.width;
-    const double v = 0.5 * (1 - along(sight.up.data(), i) / depth) * sight.height;
+    const double inverse = 1 / depth;
+    const double u = 0.5 * (1 + along(sight.right.data(), i) * inverse) * sight.width;
+    const double v = 0.5 * (1 - along(sight.up.data(), i) * inverse) * sight.height;
     if (!(u >= 0 && u < sight.width && v >= 0 && v < sight.height)) return -1;
-    const double nearer = sight.focus / depth;
+    const double nearer = sight.focus * inverse;
     weight = static_cast<std::uint64_t>(SeenDensity::quanta * nearer * nearer + 0.5);
     return static_cast<std::int64_t>(v) * sight.width + static_cast<std::int64_t>(u);
   }
@@ -53,6 +54,9 @@ struct CountSeen {
     return row[0] * x[i] + row[1] * y[i] + row[2] * z[i] + row[3];
   }
 };
+
+/// Adds particles begin … end − 1 to `pixels` (width · height of them). Several threads may add to the same picture.
+PERGOLA_API void count_seen(const CountSeen& body, std::int64_t begin, std::int64_t end, std::uint64_t* pixels);
 
 /// Counts the particles of an output view. Keeps its memory for the next picture.
 class PERGOLA_API SeenCounter {

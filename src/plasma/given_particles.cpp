@@ -136,10 +136,10 @@ std::vector<std::uint64_t> load_tiles(const Device& device, const PlasmaOptions&
   return host.ids();
 }
 
-/// Positions and velocities by number; `to` has the ids already.
+/// Positions and velocities by number, or by their place in a choice; `to` has the ids already.
 template <class Real>
 void unload_tiles(const Device& device, const PlasmaOptions& options, const std::vector<TileParticles<Real>>& tiles,
-                  PlasmaParticles& to) {
+                  const PlasmaChoice* chosen, PlasmaParticles& to) {
   const TileGrid grid(options);
   std::vector<double>* const place[] = {&to.x, &to.y, &to.z};
   std::vector<double>* const velocity[] = {&to.vx, &to.vy, &to.vz};
@@ -148,11 +148,13 @@ void unload_tiles(const Device& device, const PlasmaOptions& options, const std:
   parallel_for(device.threads(), static_cast<std::int64_t>(tiles.size()), [&](std::int64_t number) {
     const auto& tile = tiles[number];
     const auto corner = grid.tile(static_cast<int>(number));
-    for (int a = 0; a < options.dimensions; ++a)
-      for (std::int64_t i = 0; i < tile.count(); ++i)
-        (*place[a])[tile.rank()[i]] = position<Real>(grid.axis[a], corner[a], tile.place(a)[i]);
-    for (int a = 0; a < options.velocities; ++a)
-      for (std::int64_t i = 0; i < tile.count(); ++i) (*velocity[a])[tile.rank()[i]] = tile.velocity(a)[i];
+    for (std::int64_t i = 0; i < tile.count(); ++i) {
+      const std::int64_t at = chosen ? chosen->place(tile.rank()[i]) : tile.rank()[i];
+      if (at < 0) continue;
+      for (int a = 0; a < options.dimensions; ++a)
+        (*place[a])[at] = position<Real>(grid.axis[a], corner[a], tile.place(a)[i]);
+      for (int a = 0; a < options.velocities; ++a) (*velocity[a])[at] = tile.velocity(a)[i];
+    }
   });
 }
 
@@ -249,15 +251,17 @@ template <class Real>
 void add_tile(const PlasmaOptions& options, const TileGrid& grid, int number, const TileParticles<Real>& tile,
               PlasmaParticles& to) {
   const auto at = grid.tile(number);
-  for (std::int64_t i = 0; i < tile.count(); ++i) {
-    to.id.push_back(tile.rank()[i]);
-    for_values(options, to, [&](std::size_t value, std::vector<double>& values) {
-      const auto a = static_cast<int>(value % 3);
-      values.push_back(value < 3 ? position<Real>(grid.axis[static_cast<std::size_t>(a)],
-                                                  at[static_cast<std::size_t>(a)], tile.place(a)[i])
-                                 : static_cast<double>(tile.velocity(a)[i]));
-    });
-  }
+  const std::int64_t before = to.size(), count = tile.count();
+  to.id.insert(to.id.end(), tile.rank(), tile.rank() + count);
+  for_values(options, to, [&](std::size_t value, std::vector<double>& values) {
+    values.resize(to.id.size());
+    double* const next = values.data() + before;
+    const auto a = static_cast<int>(value % 3);
+    if (value < 3)
+      for (std::int64_t i = 0; i < count; ++i) next[i] = position<Real>(grid.axis[a], at[a], tile.place(a)[i]);
+    else
+      std::copy_n(tile.velocity(a), count, next);
+  });
 }
 
 /// Positions and velocities by number, of the particles that this process has given. Collective.
@@ -313,16 +317,33 @@ GivenParticles load_given(const Device& device, const PlasmaOptions& options, co
 template <class Real>
 PlasmaParticles unload_given(const Device& device, const PlasmaOptions& options, const TileSlab& slab,
                              Communicator* ranks, const std::vector<TileParticles<Real>>& tiles,
-                             const GivenParticles& given, const std::function<void(PlasmaParticles&)>& change) {
+                             const GivenParticles& given, const std::function<void(PlasmaParticles&)>& change,
+                             const PlasmaChoice* chosen) {
   PlasmaParticles particles;
-  particles.id = given.id;
+  particles.id = chosen ? chosen->ids() : given.id;
   if (ranks) {
     unload_slab(options, slab, *ranks, tiles, given.ranges, change, particles);
   } else {
-    unload_tiles(device, options, tiles, particles);
+    unload_tiles(device, options, tiles, chosen, particles);
     if (change) change(particles);
   }
   return particles;
+}
+
+template <class Real>
+void for_tiles(const Device& device, const PlasmaOptions& options, const TileSlab& slab,
+               const std::vector<TileParticles<Real>>& tiles, const std::function<void(const PlasmaParticles&)>& use) {
+  constexpr std::int64_t tiles_at_once = 8;  // that use the same memory, one after the other
+  const TileGrid grid(options);
+  parallel_chunks(device.threads(), std::ssize(tiles), tiles_at_once, [&](std::int64_t begin, std::int64_t end) {
+    PlasmaParticles some;
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      some.id.clear();
+      for_values(options, some, [](std::size_t, std::vector<double>& values) { values.clear(); });
+      add_tile(options, grid, slab.first_tile + static_cast<int>(tile), tiles[tile], some);
+      use(some);
+    }
+  });
 }
 
 std::string name_lost(Communicator* ranks, const PlasmaOptions& options, const Lost& own,
@@ -354,9 +375,13 @@ template GivenParticles load_given(const Device&, const PlasmaOptions&, const Pl
                                    Communicator*, const PlasmaParticles&, std::vector<TileParticles<double>>&);
 template PlasmaParticles unload_given(const Device&, const PlasmaOptions&, const TileSlab&, Communicator*,
                                       const std::vector<TileParticles<float>>&, const GivenParticles&,
-                                      const std::function<void(PlasmaParticles&)>&);
+                                      const std::function<void(PlasmaParticles&)>&, const PlasmaChoice*);
+template void for_tiles(const Device&, const PlasmaOptions&, const TileSlab&, const std::vector<TileParticles<float>>&,
+                        const std::function<void(const PlasmaParticles&)>&);
 template PlasmaParticles unload_given(const Device&, const PlasmaOptions&, const TileSlab&, Communicator*,
                                       const std::vector<TileParticles<double>>&, const GivenParticles&,
-                                      const std::function<void(PlasmaParticles&)>&);
+                                      const std::function<void(PlasmaParticles&)>&, const PlasmaChoice*);
+template void for_tiles(const Device&, const PlasmaOptions&, const TileSlab&, const std::vector<TileParticles<double>>&,
+                        const std::function<void(const PlasmaParticles&)>&);
 
 }  // namespace pergola::plasma

@@ -38,11 +38,18 @@ GivenParticles load_given(const Device& device, const PlasmaOptions& options, co
                           const TileSlab& slab, Communicator* ranks, const PlasmaParticles& from,
                           std::vector<TileParticles<Real>>& tiles);
 /// The particles that this process has given. `change` may be null; the process that has a particle's tile applies it
-/// before the particle travels, and the ids that it then sees are numbers.
+/// before the particle travels, and the ids that it then sees are numbers. `chosen`, with one process only: these
+/// alone.
 template <class Real>
 PlasmaParticles unload_given(const Device& device, const PlasmaOptions& options, const TileSlab& slab,
                              Communicator* ranks, const std::vector<TileParticles<Real>>& tiles,
-                             const GivenParticles& given, const std::function<void(PlasmaParticles&)>& change);
+                             const GivenParticles& given, const std::function<void(PlasmaParticles&)>& change,
+                             const PlasmaChoice* chosen = nullptr);
+/// The particles in `tiles`, tile by tile, with numbers for ids and velocities as they are stored. Several threads call
+/// `use` at once.
+template <class Real>
+void for_tiles(const Device& device, const PlasmaOptions& options, const TileSlab& slab,
+               const std::vector<TileParticles<Real>>& tiles, const std::function<void(const PlasmaParticles&)>& use);
 
 /// The first particle that could not be moved.
 struct Lost {

@@ -149,13 +149,17 @@ class ParticleInCellOf final : public ParticleInCell {
       fields.electric[static_cast<std::size_t>(a)] = field(electric_part(a));
     return fields;
   }
-  PlasmaParticles particles(int species, bool stored) const override {
-    if (stored || behind_ == 0) return particles_->unload(species);
+  PlasmaParticles particles(int species, bool stored, const PlasmaChoice* chosen) const override {
+    if (stored || behind_ == 0) return particles_->unload(species, nullptr, chosen);
     const PlasmaSpecies& kind = options_.species[species];
     const auto electric = electric_around();
-    return particles_->unload(species, [&](PlasmaParticles& some) {
+    const auto kick = [&](PlasmaParticles& some) {
       kick_on_host(options_, kind.charge / kind.mass, electric, window(), behind_, device_.threads(), some);
-    });
+    };
+    return particles_->unload(species, kick, chosen);
+  }
+  void for_held(int species, const std::function<void(const PlasmaParticles&)>& use) const override {
+    particles_->for_held(species, use);
   }
 
   void save(StateSource& to) const override;

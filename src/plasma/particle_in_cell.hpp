@@ -83,8 +83,11 @@ class PERGOLA_API ParticleInCell {
   virtual std::int64_t own_count(int species) const = 0;
   virtual std::int64_t held_count(int species) const = 0;
   /// The particles that this rank has given, ordered by id. Positions at time(); velocities at time(), or with `stored`
-  /// half a step before.
-  virtual PlasmaParticles particles(int species, bool stored = false) const = 0;
+  /// half a step before. `chosen`, without ranks only: these alone.
+  virtual PlasmaParticles particles(int species, bool stored = false, const PlasmaChoice* chosen = nullptr) const = 0;
+  /// The particles in this rank's part of the box now, in any order, some at a time: positions at time(), velocities
+  /// half a step before, numbers for ids. Several threads call `use` at once.
+  virtual void for_held(int species, const std::function<void(const PlasmaParticles&)>& use) const = 0;
 
   /// The state, from which a run continues with the same bits: the particles of all species, one species after the
   /// other, each rank's range. restore() reads this rank's range (comm/shares.hpp) for any number of ranks.

@@ -73,9 +73,13 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     to.charged = false;
     to.here = counted(to);
   }
-  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change,
+                         const PlasmaChoice* chosen) const override {
     const Species& from = species_[species];
-    return plasma::unload_given(device_, options_, slab_, ranks_.get(), from.tiles, from.given, change);
+    return plasma::unload_given(device_, options_, slab_, ranks_.get(), from.tiles, from.given, change, chosen);
+  }
+  void for_held(int species, const std::function<void(const PlasmaParticles&)>& use) const override {
+    plasma::for_tiles(device_, options_, slab_, species_[species].tiles, use);
   }
   std::int64_t count(int species) const override { return counted(species_[species]); }
   void charge_density(const Field<Real>& density) override;

@@ -49,8 +49,12 @@ class TiledParticles {
   /// The particles of a species that this rank has given, in the order of their ids. Positions that were unloaded are
   /// loaded again without rounding (on a device of the same kind). Waits.
   /// `change`, which may be null, is applied to each particle by itself, by the rank that works on it: to some
-  /// particles at a time, whose ids then are numbers without meaning.
-  virtual PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change = nullptr) const = 0;
+  /// particles at a time, whose ids then are numbers without meaning. `chosen`, without ranks only: these alone.
+  virtual PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change = nullptr,
+                                 const PlasmaChoice* chosen = nullptr) const = 0;
+  /// All particles of a species that are held here now, some at a time, with numbers for ids and velocities as they are
+  /// stored. Several threads call `use` at once. Waits.
+  virtual void for_held(int species, const std::function<void(const PlasmaParticles&)>& use) const = 0;
   /// Particles held here now, counted. Waits.
   virtual std::int64_t count(int species) const = 0;
 

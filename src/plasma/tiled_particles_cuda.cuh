@@ -92,10 +92,15 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     set_charges();
     counted_ = false;
   }
-  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+  PlasmaParticles unload(int species, const std::function<void(PlasmaParticles&)>& change,
+                         const PlasmaChoice* chosen) const override {
     join();
     return plasma::unload_given(host_, options_, slab_, ranks_.get(), memory_.unload(species, host_), given(species),
-                                change);
+                                change, chosen);
+  }
+  void for_held(int species, const std::function<void(const PlasmaParticles&)>& use) const override {
+    join();
+    plasma::for_tiles(host_, options_, slab_, memory_.unload(species, host_), use);
   }
   std::int64_t count(int species) const override {
     join();

@@ -122,11 +122,12 @@ class Run {
   bool watched_ = false;          // on rank 0
 
   WorkCurve pace_;  // of this session's steps
-  Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_, steps_begin_ = session_begin_;
-  double wall_before_ = 0;     // of the sessions before this one
-  double session_time_ = 0;    // when this session's steps began
-  StepCounts session_counts_;  // the work that had been done then
-  Profile profile_before_;     // of the sessions before
+  Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_;
+  Clock::time_point steps_begin_ = session_begin_;  // later by the time for which the run was held
+  double wall_before_ = 0;                          // of the sessions before this one
+  double session_time_ = 0;                         // when this session's steps began
+  StepCounts session_counts_;                       // the work that had been done then
+  Profile profile_before_;                          // of the sessions before
 };
 
 RunSummary Run::run() {
@@ -337,8 +338,9 @@ bool Run::pause() {
                      [&](const auto& output) { return output->every_steps() > 0 && output->due(step); });
 }
 
-/// Returns when the run is not held (any more); true: the run ends here.
+/// Returns when the run is not held (any more); true: the run ends here. Steps take no time while it is held.
 bool Run::act_on(Pause pause) {
+  std::optional<Clock::time_point> held;
   while (true) {
     note_commands();
     if (pause == Pause::show)
@@ -347,9 +349,11 @@ bool Run::act_on(Pause pause) {
       write_at_pause();
     if (pause == Pause::interrupt) return true;
     if (watch_.pace() != Pace::held) break;
+    if (!held) held = Clock::now();
     if (communicator_->is_root()) std::this_thread::sleep_for(between_looks_of_a_held_run);
     pause = look();
   }
+  if (held) steps_begin_ += Clock::now() - *held;
   system_->pause_every(watch_.pace() == Pace::one_step ? 1 : every_steps_);
   return false;
 }

@@ -32,7 +32,7 @@ struct RunProgress {
   double force_error = 0;              // median, of the latest line of audit.csv; 0: none
   double wall_seconds = 0;             // of the whole run, with the sessions before this one
   double seconds_left = 0;             // at the pace of the last half of what this session covered
-  double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
+  double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs; as below without held time
   double particle_steps_per_second = 0;
   StepCounts counts;
 };

@@ -14,9 +14,10 @@ namespace pergola {
 
 namespace {
 
-// What rank 0 asks for: particles, a field in the layers of each rank, some columns and some layers of that, or a range
-// of what a rank saves, by its number.
-constexpr std::int64_t ask_particles = 0, ask_field = 1, ask_columns = 2, ask_layers = 3, ask_plasma_state = 4;
+// What rank 0 asks for: particles, a field in the layers of each rank, some columns and some layers of that, a picture,
+// or a range of what a rank saves, by its number.
+constexpr std::int64_t ask_particles = 0, ask_field = 1, ask_columns = 2, ask_layers = 3, ask_picture = 4,
+                       ask_plasma_state = 5;
 // That rank 0 gets at a time, of values at least a column or a layer.
 constexpr std::int64_t piece_particles = std::int64_t{1} << 18, block_values = std::int64_t{1} << 18;
 
@@ -48,6 +49,7 @@ void PlasmaSystem::on_root(const std::function<void()>& action) {
     own_field_ = std::vector<double>();
     block_ = std::vector<double>();
     own_field_number_ = -1;
+    seen_ = {};
   };
   try {
     rows.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
@@ -85,6 +87,7 @@ void PlasmaSystem::bring_own(std::int64_t what, std::int64_t which) const {
     block_ = gather_block(*ranks_, particles_->slab(), own_field_, block(what, which));
     return;
   }
+  if (what == ask_picture) return add_up_picture();
   own_field_ = std::vector<double>();
   own_field_number_ = -1;
   if (what == ask_particles) {
@@ -97,6 +100,14 @@ void PlasmaSystem::bring_own(std::int64_t what, std::int64_t which) const {
     particles_->save(own_state_.emplace());
     own_state_steps_ = particles_->steps();
   }
+}
+
+void PlasmaSystem::bring_picture() const { bring(ask_picture); }
+
+void PlasmaSystem::add_up_picture() const {
+  ranks_->broadcast(&sight_, sizeof sight_);
+  count_held();
+  ranks_->all_reduce(reinterpret_cast<std::int64_t*>(seen_.pixels.data()), seen_.pixels.size(), Reduction::sum);
 }
 
 // field_strength is no field of its own: it is the length of the electric field.

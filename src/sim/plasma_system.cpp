@@ -234,49 +234,78 @@ std::string PlasmaSystem::state_hash() {
   return hash.text();
 }
 
-/// Copies all particles to the host, some at a time, to choose from them.
-Particles PlasmaSystem::sample(std::int64_t most) {
-  Particles chosen;
-  const double length = units_.length().file, velocity = units_.velocity().file;
-  const auto value = [](const std::vector<double>& list, std::size_t i) { return list.empty() ? 0.0 : list[i]; };
-  for (std::size_t s = 0; s < options_.species.size(); ++s)
-    for_pieces(static_cast<int>(s), [&](const PlasmaParticles& from) {
-      std::vector<SampleCandidate> candidates;
-      for (const std::vector<std::uint64_t>* ids : {&std::as_const(chosen.id), &from.id})
-        for (const std::uint64_t id : *ids) candidates.push_back({id, static_cast<std::uint32_t>(candidates.size())});
-      choose_sample(candidates, most);
-      std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-      const Particles before = std::exchange(chosen, {});
-      chosen.resize(std::ssize(candidates));
-      for (std::size_t k = 0; k < candidates.size(); ++k) {
-        const std::size_t place = candidates[k].place;
-        chosen.id[k] = candidates[k].id;
-        if (place < before.id.size()) {
-          chosen.species[k] = before.species[place];
-          for (const auto values : {&Particles::mass, &Particles::x, &Particles::y, &Particles::z, &Particles::vx,
-                                    &Particles::vy, &Particles::vz})
-            (chosen.*values)[k] = (before.*values)[place];
-          continue;
-        }
-        const std::size_t i = place - before.id.size();
-        chosen.species[k] = static_cast<std::uint8_t>(s);
-        chosen.mass[k] = options_.species[s].mass;
-        chosen.x[k] = length * from.x[i], chosen.y[k] = length * from.y[i], chosen.z[k] = length * value(from.z, i);
-        chosen.vx[k] = velocity * from.vx[i], chosen.vy[k] = velocity * from.vy[i];
-        chosen.vz[k] = velocity * value(from.vz, i);
-      }
-    });
-  return chosen;
+/// Which ids a sample has is known without the particles: they count on from species to species.
+const std::vector<PlasmaChoice>& PlasmaSystem::choice(std::int64_t most) const {
+  if (chosen_most_ == most) return chosen_;
+  const auto ids = ids_of_sample(device_.threads(), size_, most);
+  chosen_.clear();
+  std::uint64_t before = 0;
+  auto next = ids.begin();
+  for (const auto& species : config_.plasma.species) {
+    PlasmaChoice& of = chosen_.emplace_back(loaded_count(options_, config_.plasma.load(species)));
+    const std::uint64_t end = before + static_cast<std::uint64_t>(of.count());
+    for (; next != ids.end() && *next <= end; ++next) of.add(static_cast<std::int64_t>(*next - before - 1), *next);
+    before = end;
+  }
+  chosen_most_ = most;
+  return chosen_;
 }
 
+/// One process reads the chosen particles alone; of several ranks all come to rank 0, some at a time.
+Particles PlasmaSystem::sample(std::int64_t most) {
+  Particles sample;
+  const double length = units_.length().file, velocity = units_.velocity().file;
+  const auto value = [](const std::vector<double>& list, std::size_t i) { return list.empty() ? 0.0 : list[i]; };
+  std::int64_t before = 0;  // particles of the species before
+  int s = 0;
+  for (const PlasmaChoice& chosen : choice(most)) {
+    const std::int64_t first = sample.size();
+    sample.resize(first + chosen.size());
+    const auto take = [&](const PlasmaParticles& from) {
+      for (std::size_t i = 0; i < from.id.size(); ++i) {
+        const std::int64_t place = chosen.place(static_cast<std::int64_t>(from.id[i]) - before - 1);
+        if (place < 0) continue;
+        const auto k = static_cast<std::size_t>(first + place);
+        sample.id[k] = from.id[i];
+        sample.species[k] = static_cast<std::uint8_t>(s);
+        sample.mass[k] = options_.species[static_cast<std::size_t>(s)].mass;
+        sample.x[k] = length * from.x[i], sample.y[k] = length * from.y[i], sample.z[k] = length * value(from.z, i);
+        sample.vx[k] = velocity * from.vx[i], sample.vy[k] = velocity * from.vy[i];
+        sample.vz[k] = velocity * value(from.vz, i);
+      }
+    };
+    if (ranks_)
+      for_pieces(s, take);
+    else
+      take(particles_->particles(s, false, &chosen));
+    before += chosen.count();
+    ++s;
+  }
+  return sample;
+}
+
+/// For pages: on one process with velocities of half a step before, which nobody sees; to find those of now takes three
+/// times as long.
 SampledPoints PlasmaSystem::sample_points(std::int64_t most) {
-  const Particles chosen = sample(most);
   SampledPoints points;
-  points.x.assign(chosen.x.begin(), chosen.x.end());
-  points.y.assign(chosen.y.begin(), chosen.y.end());
-  points.z.assign(chosen.vx.begin(), chosen.vx.end());
-  for (const double vx : chosen.vx) points.speed.push_back(static_cast<float>(std::abs(vx)));
-  points.species = chosen.species;
+  const double length = units_.length().file, velocity = units_.velocity().file;
+  const auto add = [&](double x, double y, double vx, std::uint8_t species) {
+    points.x.push_back(static_cast<float>(x)), points.y.push_back(static_cast<float>(y));
+    points.z.push_back(static_cast<float>(vx)), points.speed.push_back(static_cast<float>(std::abs(vx)));
+    points.species.push_back(species);
+  };
+  if (ranks_) {
+    const Particles chosen = sample(most);
+    for (std::size_t k = 0; k < chosen.id.size(); ++k) add(chosen.x[k], chosen.y[k], chosen.vx[k], chosen.species[k]);
+    return points;
+  }
+  std::uint8_t s = 0;
+  for (const PlasmaChoice& chosen : choice(most)) {
+    const PlasmaParticles some = particles_->particles(s, true, &chosen);
+    for (std::size_t k = 0; k < some.id.size(); ++k)
+      add(length * some.x[k], length * some.y[k], velocity * some.vx[k], s);
+    ++s;
+  }
   return points;
 }
 
@@ -305,19 +334,27 @@ std::vector<StateMap> PlasmaSystem::maps() const {
 }
 
 SeenDensity PlasmaSystem::density(const Sight& sight) {
-  SeenDensity all{sight.width, sight.height, {}};
-  SeenCounter counter;
-  const Device host = Device::open("cpu", device_.threads());
-  const double length = units_.length().file, velocity = units_.velocity().file;
+  sight_ = sight;
+  if (ranks_)
+    bring_picture();
+  else
+    count_held();
+  return std::exchange(seen_, {});
+}
+
+/// Whole numbers: the sums depend neither on the order of particles nor on which rank holds them.
+void PlasmaSystem::count_held() const {
+  CountSeen body{.sight = sight_};
+  for (Sight::Row* row : {&body.sight.right, &body.sight.up, &body.sight.depth})
+    (*row)[0] *= units_.length().file, (*row)[1] *= units_.length().file, (*row)[2] *= units_.velocity().file;
+  seen_ = {sight_.width, sight_.height, {}};
+  seen_.pixels.resize(static_cast<std::size_t>(sight_.width) * static_cast<std::size_t>(sight_.height));
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
-    for_pieces(s, [&](const PlasmaParticles& from) {
-      Particles seen;
-      seen.resize(from.size());
-      for (std::size_t i = 0; i < seen.x.size(); ++i)
-        seen.x[i] = length * from.x[i], seen.y[i] = length * from.y[i], seen.z[i] = velocity * from.vx[i];
-      all.add(counter.count(*show_particles(host, seen), sight));
+    particles_->for_held(s, [&](const PlasmaParticles& some) {
+      CountSeen here = body;
+      here.x = some.x.data(), here.y = some.y.data(), here.z = some.vx.data();
+      count_seen(here, 0, some.size(), seen_.pixels.data());
     });
-  return all;
 }
 
 void PlasmaSystem::write_records(const std::filesystem::path& directory) {

@@ -59,7 +59,7 @@ class PERGOLA_API PlasmaSystem : public System {
   /// Of the field along the axis that [plasma.wave] has most of its wavelengths on.
   std::vector<StateCurve> curves() const override;
   std::vector<StateMap> maps() const override;
-  /// Of phase space: x, y and vx. All particles come to the host to be counted, of several ranks some at a time.
+  /// Of phase space: x, y and vx, half a step before time(). Each rank counts the particles that it holds.
   SeenDensity density(const Sight& sight) override;
 
  private:
@@ -70,6 +70,13 @@ class PERGOLA_API PlasmaSystem : public System {
   /// The particles of a species, of all ranks; on rank 0, in on_root(). Where ranks have them they come some at a time;
   /// one process gives all at once.
   void for_pieces(int species, const std::function<void(PlasmaParticles piece)>& use) const;
+  /// The particles of a sample, by species.
+  const std::vector<PlasmaChoice>& choice(std::int64_t most) const;
+  /// Counts the particles in this rank's part of the box into seen_, as sight_ sees them; bring_picture() adds up those
+  /// of all ranks on rank 0.
+  void count_held() const;
+  void bring_picture() const;
+  void add_up_picture() const;
   /// A field of all ranks, or |E|, on rank 0, in on_root(): some columns of it at a time, or some layers, in their
   /// order, with the place of the first value. One process gives all at once.
   void for_columns(std::int64_t field, const std::function<void(std::vector<double> columns)>& use) const;
@@ -109,6 +116,10 @@ class PERGOLA_API PlasmaSystem : public System {
   mutable std::int64_t own_state_steps_ = 0;  // that had been taken when it was saved
   mutable std::vector<double> own_field_, block_;
   mutable std::int64_t own_field_number_ = -1;
+  mutable std::int64_t chosen_most_ = -1;  // particles, of the sample in chosen_
+  mutable std::vector<PlasmaChoice> chosen_;
+  mutable Sight sight_;
+  mutable SeenDensity seen_;
 };
 
 }  // namespace pergola

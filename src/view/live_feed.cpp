@@ -96,10 +96,9 @@ std::shared_ptr<const std::string> LiveFeed::newest(std::int64_t& serial, std::i
   std::shared_ptr<const ViewPoints> points;
   {
     const std::lock_guard lock(mutex_);
-    if (!points_ || points_->number < serial || !(has(most) || over_)) {
-      wanted_ = std::max(wanted_, most);
-      return nullptr;
-    }
+    const bool none = !points_ || points_->number < serial;
+    if (none || !(has(most) || over_)) wanted_ = std::max(wanted_, most);
+    if (none) return nullptr;
     points = points_;
   }
   serial = points->number;
@@ -181,7 +180,7 @@ std::string LiveFeed::fork(const std::string& keys) {
 
 bool LiveFeed::points_wanted() const {
   const bool points = wanted_ > 0 && (!points_ || steps_ != points_steps_ || !has(wanted_));
-  return (points || picture_wanted()) && Clock::now() >= next_points_;
+  return (points || picture_wanted()) && (held_ || Clock::now() >= next_points_);
 }
 
 bool LiveFeed::picture_wanted() const {
@@ -209,10 +208,10 @@ RunWishes LiveFeed::look(double time, std::int64_t steps) {
   time_ = time;
   steps_ = steps;
   RunWishes wishes;
-  wishes.show = fork_ || points_wanted();
-  wishes.checkpoint = std::exchange(checkpoint_, false);
   if (pausing_) wishes.pace = steps < hold_at_ ? Pace::one_step : Pace::held;
   held_ = wishes.pace == Pace::held;
+  wishes.show = fork_ || points_wanted();
+  wishes.checkpoint = std::exchange(checkpoint_, false);
   wishes.commands = std::exchange(commands_, {});
   return wishes;
 }

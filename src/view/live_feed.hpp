@@ -20,7 +20,8 @@
 
 // The feed of a running simulation. Two threads use it: the server's thread asks for pages, the run's thread answers
 // between steps. Points and pictures are made only after a page has asked, and only the newest are kept, so that a slow
-// page costs nothing. A limit on their share of the run time (`most_share`) bounds the cost of all pages.
+// page costs nothing. A limit on their share of the run time (`most_share`) bounds the cost of all pages. A page gets
+// what there is at once, be it a coarser sample, and what it asked for when that is made.
 // What always holds: a slow page never delays the run. Actions of pages (pause, step, checkpoint, fork) take
 // effect between steps and are listed in run.json.
 namespace pergola {
@@ -32,8 +33,9 @@ struct LiveOptions {
   std::function<ViewPoints(System&, std::int64_t most)> points;
   /// All particles as a camera sees them, counted on the run's device.
   std::function<ViewDensity(System&, const Sight&)> density{};
-  /// The largest part of the run's time for points and pictures: after some are made, there is a pause.
-  double most_share = 0.01;
+  /// The largest part of the run's time for points and pictures: after some are made, there is a pause. A held run has
+  /// time for all.
+  double most_share = 0.04;
 };
 
 /// What pages show of a run: its files, its progress, and the newest points and pictures.

@@ -49,7 +49,7 @@ struct Span {
   double length() const { return high > low ? high - low : 0; }
   /// A value as a whole number from 0 to `most`.
   unsigned place(double value, double most) const {
-    return length() > 0 ? static_cast<unsigned>(std::lround((value - low) / length() * most)) : 0;
+    return length() > 0 ? static_cast<unsigned>((value - low) / length() * most + 0.5) : 0;
   }
 };
 
@@ -151,9 +151,9 @@ std::string encode_points(const ViewPoints& points) {
 
 std::string encode_density(const ViewDensity& density) {
   const SeenDensity& seen = density.seen;
-  const auto particles = [](std::uint64_t count) { return static_cast<double>(count) / SeenDensity::quanta; };
+  const auto particles = [](std::uint64_t count) { return static_cast<float>(count) / SeenDensity::quanta; };
   const auto fullest = std::max_element(seen.pixels.begin(), seen.pixels.end());
-  const double most = fullest == seen.pixels.end() ? 0 : particles(*fullest);
+  const float most = fullest == seen.pixels.end() ? 0 : particles(*fullest);
   std::string message = begin_view_message("PGD1", {{"time", density.time},
                                                     {"time_text", density.time_text},
                                                     {"number", density.number},
@@ -162,9 +162,9 @@ std::string encode_density(const ViewDensity& density) {
                                                     {"height", seen.height},
                                                     {"most", most}});
   message.reserve(message.size() + seen.pixels.size());
-  const double scale = most > 0 ? 255 / std::log1p(most) : 0;
+  const float scale = most > 0 ? 255 / std::log1p(most) : 0;  // exact enough for 256 levels
   for (const std::uint64_t count : seen.pixels)
-    message += static_cast<char>(static_cast<unsigned char>(std::lround(scale * std::log1p(particles(count)))));
+    message += static_cast<char>(count == 0 ? 0 : std::lround(scale * std::log1p(particles(count))));
   return message;
 }
 

@@ -65,6 +65,19 @@ TEST_P(SampleOn, ADeviceHasTheSmallestHashesOfItsIds) {
   }
 }
 
+// Reference: all ids sorted by hash and id.
+TEST(SampleOfConsecutiveIds, IsKnownWithoutTheParticles) {
+  for (const std::int64_t count : {1, 999, 1'500'000}) {  // more than a piece
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), 1u);
+    const auto expected = by_hash(all);
+    for (const std::int64_t most : {1, 500, 100'000}) {
+      const std::int64_t n = std::min(most, count);
+      EXPECT_EQ(ids_of_sample(2, count, most), first_of(expected, n)) << count << ", " << most;
+    }
+  }
+}
+
 // Reference: the particles themselves, which come back in the order of the input with everything that they have.
 TEST_P(SampleOn, ADeviceComesWithAllThatItsParticlesHave) {
   const Particles all = numbered(5000);

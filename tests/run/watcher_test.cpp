@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "run/run.hpp"
 #include "sim/system.hpp"
@@ -148,6 +149,34 @@ TEST_P(WatchedRuns, AreHeldAndTakeSingleSteps) {
   EXPECT_EQ(control[3].at("command"), "go");
   EXPECT_EQ(control[3].at("steps"), 9);
   EXPECT_NE(said.find("told to pause at time"), std::string::npos) << said;
+}
+
+/// Holds the run after 3 steps for a while.
+struct Waiter final : RunWatcher {
+  std::optional<Clock::time_point> begin;
+  double seconds = 0;
+
+  RunWishes look(double, std::int64_t steps) override {
+    if (steps < 3 || seconds > 0) return {};
+    if (!begin) begin = Clock::now();
+    if (seconds_since(*begin) < 0.3) return {.pace = Pace::held};
+    seconds = seconds_since(*begin);
+    return {};
+  }
+  void show(System&) override {}
+};
+
+// However slow the machine is: the steps took at most what is left of the call's time without the pause.
+TEST_P(WatchedRuns, DoNotCountThePauseInTheirRate) {
+  Waiter waiter;
+  auto o = options("held", &waiter);
+  double rate = 0;
+  o.progress = [&](const RunProgress& progress) { rate = progress.particle_steps_per_second; };
+  const auto begin = Clock::now();
+  const auto summary = run_system(config({"time.adaptive=true"}), o);
+  const double rest = seconds_since(begin) - waiter.seconds;
+  EXPECT_GE(waiter.seconds, 0.3);
+  EXPECT_GT(rate, static_cast<double>(summary.counts.particle_steps) / rest);
 }
 
 /// Holds for good.

@@ -11,6 +11,7 @@
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "io/write_queue.hpp"
+#include "particles/sample.hpp"
 #include "sim/plasma_system.hpp"
 #include "sim/spread_case.hpp"
 #include "test_devices.hpp"
@@ -59,6 +60,7 @@ struct Seen {
   std::string snapshot;  // the file
   std::vector<StateCurve> curves;
   std::vector<StateMap> maps;
+  std::vector<std::uint64_t> picture;
   std::int64_t size = 0, steps = 0;
 };
 
@@ -76,6 +78,15 @@ std::string snapshot_of(PlasmaSystem& system) {
   return bytes;
 }
 
+/// All of phase space from far away: x, and vx upwards, in cells.
+Sight far_sight() {
+  Sight sight;
+  sight.right = {0.25, 0, 0, -1};
+  sight.up = {0, 0, 0.05, 0};
+  sight.width = 16, sight.height = 12;
+  return sight;
+}
+
 Seen look_at(PlasmaSystem& system) {
   Seen seen;
   system.record();
@@ -88,6 +99,7 @@ Seen look_at(PlasmaSystem& system) {
     seen.state = state.blocks().blocks();
     seen.curves = system.curves();
     seen.maps = system.maps();
+    seen.picture = system.density(far_sight()).pixels;
   });
   seen.snapshot = snapshot_of(system);
   seen.size = system.size();
@@ -125,6 +137,7 @@ void expect_same(const Seen& a, const Seen& b, const std::string& where) {
   for (std::size_t k = 0; k < a.curves.size(); ++k) EXPECT_EQ(a.curves[k].y, b.curves[k].y) << a.curves[k].title;
   ASSERT_EQ(a.maps.size(), b.maps.size());
   for (std::size_t k = 0; k < a.maps.size(); ++k) EXPECT_EQ(a.maps[k].values, b.maps[k].values) << a.maps[k].title;
+  EXPECT_EQ(a.picture, b.picture);
   EXPECT_EQ(a.size, b.size);
   EXPECT_EQ(a.steps, b.steps);
 }
@@ -158,6 +171,50 @@ TEST_P(DistributedPlasma, RanksMayHaveNoParticles) {
       with(GetParam(), {"plasma.cells=[2, 2]", "plasma.species.electrons.particles_per_cell=1",
                         "plasma.species.ions.particles_per_cell=1", "plasma.species.electrons.temperature=1"}),
       {7});
+}
+
+// Reference: all particles, which are counted one by one. Velocities are those that the steps keep, half a step before.
+TEST_P(DistributedPlasma, APictureCountsEachParticleOnce) {
+  const RunConfig config = with(GetParam(), {});
+  PlasmaSystem system(config);
+  system.advance(1, nullptr);
+  const Sight sight = far_sight();
+  std::vector<std::uint64_t> expected(16 * 12);
+  for (int s = 0; s < 2; ++s) {
+    const PlasmaParticles all = system.particle_in_cell().particles(s, true);
+    for (std::size_t i = 0; i < all.id.size(); ++i) {
+      const double column = 2 * all.x[i], row = 6 - 0.3 * all.vx[i];  // 8 cells are 16 pixels, 20 cells/time 6 pixels
+      ASSERT_TRUE(row > 0 && row < 12);
+      expected[static_cast<std::size_t>(row) * 16 + static_cast<std::size_t>(column)] += SeenDensity::quanta;
+    }
+  }
+  EXPECT_EQ(system.density(sight).pixels, expected);
+}
+
+// Reference: all particles, at the time of the moment.
+TEST_P(DistributedPlasma, ASampleHasTheParticlesOfItsIds) {
+  PlasmaSystem system(with(GetParam(), {}));
+  for (const double time : {0.0, 1.0}) {
+    system.advance(time, nullptr);
+    for (const std::int64_t most : {70, 5000}) {
+      const Particles sample = system.sample(most);
+      ASSERT_EQ(sample.size(), std::min(most, system.size()));
+      EXPECT_EQ(sample.id, ids_of_sample(1, system.size(), most));
+      std::size_t k = 0;
+      for (int s = 0; s < 2; ++s) {
+        const PlasmaParticles all = system.particle_in_cell().particles(s);
+        for (std::size_t i = 0; i < all.id.size(); ++i) {
+          if (k == sample.id.size() || sample.id[k] != all.id[i]) continue;
+          EXPECT_EQ(sample.species[k], s);
+          EXPECT_EQ(sample.x[k], all.x[i]);
+          EXPECT_EQ(sample.y[k], all.y[i]);
+          EXPECT_EQ(sample.vx[k], all.vx[i]);
+          EXPECT_EQ(sample.vy[k++], all.vy[i]);
+        }
+      }
+      EXPECT_EQ(k, sample.id.size());
+    }
+  }
 }
 
 TEST_P(DistributedPlasma, EachRankKeepsItsShareOnly) {

@@ -133,6 +133,45 @@ TEST_F(LiveFeeds, SendAsManyPointsAsAPageWants) {
   EXPECT_EQ(header_of(*newest(*live, 0, 200000)).at("count"), 40);
 }
 
+TEST_F(LiveFeeds, SendACoarserSampleAtOnceAndAFinerOneWhenItIsMade) {
+  std::vector<std::int64_t> asked;  // sizes of the samples that were made
+  LiveFeed live(files_, config_, folder_ / "cluster",
+                {.points =
+                     [&](System& system, std::int64_t most) {
+                       asked.push_back(most);
+                       ViewPoints points = points_of(system, asked.size() == 1 ? 5 : 40);
+                       points.total = 1'000'000;
+                       return points;
+                     },
+                 .most_share = 0});
+  live.show(*system_);  // at the start nobody has asked
+  const auto coarse = newest(live, 0, 100'000);
+  ASSERT_TRUE(coarse);
+  EXPECT_EQ(header_of(*coarse).at("count"), 5);
+  EXPECT_FALSE(newest(live, 1, 100'000));
+  EXPECT_TRUE(look(live).show);  // of the same moment
+  live.show(*system_);
+  EXPECT_EQ(asked, (std::vector<std::int64_t>{10'000, 100'000}));
+  EXPECT_EQ(header_of(*newest(live, 1, 100'000)).at("count"), 40);
+  EXPECT_FALSE(look(live).show);
+}
+
+TEST_F(LiveFeeds, ShowAHeldRunAtOnce) {
+  LiveFeed live(files_, config_, folder_ / "cluster",
+                {.control = true, .points = points_of, .density = density_of, .most_share = 1e-12});
+  live.show(*system_);  // next time after centuries
+  step();
+  EXPECT_FALSE(newest(live, 1));
+  EXPECT_FALSE(look(live).show);
+  live.act("pause", "");
+  EXPECT_TRUE(look(live).show);
+  live.show(*system_);
+  EXPECT_EQ(header_of(*newest(live, 1)).at("time"), 0.125);
+  EXPECT_FALSE(look(live).show);  // once
+  EXPECT_FALSE(live.newest_density(0, from_above(1, 8)));
+  EXPECT_TRUE(look(live).show);
+}
+
 TEST_F(LiveFeeds, MakeAPictureForEachCameraOfThisMomentOnly) {
   const auto live = feed(false);
   live->show(*system_);  // at the start: nobody has a camera yet
