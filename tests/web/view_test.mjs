@@ -110,11 +110,22 @@ async function checkWords() {
   assert.deepEqual(roundPowers(0.3, 0.9, 4), [0.5]);
 }
 
+/// A chart says the unit of its times only where the times that people read are in the unit of the logs.
+async function checkTimeUnits() {
+  const { curvesOf } = await source("curves.ts");
+  const along = (time, time_text, axes) => curvesOf({ snapshots: [], energy: { time: [0, 1], relative_error: [0, 1e-3] } }, [], { time, time_text, axes, units: ["kpc", "kpc", "kpc"] })[0].along;
+  assert.equal(along(5, "t = 4.88896 Gyr", ["x", "y", "z"]), "t");
+  assert.equal(along(5, "t = 5 Gyr", ["x", "y", "z"]), "t [Gyr]");
+  assert.equal(along(0, "t = 0 Gyr", ["x", "y", "z"]), "t");
+  assert.equal(along(0, "t = 0 1/omega_p", ["x", "y", "vx"]), "t [ωₚ⁻¹]");
+}
+
 const box = (page, id) => page.evaluate((of) => { const { left, right, top, bottom } = document.getElementById(of).getBoundingClientRect(); return { left, right, top, bottom }; }, id);
 
 let chrome, server, live;
 try {
   await checkWords();
+  await checkTimeUnits();
   writeFileSync(join(folder, "run.toml"), config);
   execFileSync(program, ["--quiet", "run", join(folder, "run.toml"), "-o", join(folder, "cluster")]);
   chrome = await chromium.launch({

@@ -16,7 +16,10 @@ const positive = (column: Column): Column => column.map((v) => (v === null || v 
 /// What of the logs and of the moment that is shown is worth a curve. `header`: of the points beside them, whose units they have.
 export function curvesOf(state: State, ofMoment: StateCurve[], header: Header | null): Curve[] {
   const curves: Curve[] = [], energy = state.energy ?? {}, audit = state.audit ?? {};
-  const timeUnit = header?.time_text.match(/^t = \S+ (.+)$/)?.[1] ?? "", length = header?.units[0] ?? "", time = named("t", timeUnit);
+  // Logs have times in the units of the run; a time for people may have others, and then says nothing of the logs' unit.
+  const [, shown, unit] = header?.time_text.match(/^t = (\S+) (.+)$/) ?? [];
+  const timeUnit = header && (header.axes[2] !== "z" || Math.abs(Number(shown) / header.time - 1) < 1e-4) ? (unit ?? "") : "";
+  const length = header?.units[0] ?? "", time = named("t", timeUnit);
   if (energy.time?.length > 1) {
     if (energy.relative_error) curves.push({ title: "|ΔE/E|", x: energy.time, y: positive(energy.relative_error), log: true, along: time });
     const plasma = Object.keys(energy).some((key) => key.startsWith("kinetic_"));  // whose potential energy is that of the field
