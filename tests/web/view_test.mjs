@@ -74,6 +74,14 @@ function startRun(...args) {
   });
 }
 
+/// A run writes into its folder until it has ended.
+async function stop(run) {
+  if (!run || run.exitCode !== null) return;
+  const over = new Promise((done) => run.once("exit", done));
+  run.kill("SIGKILL");
+  await over;
+}
+
 /// Bright pixels of the canvas, and a number that changes with any of them.
 const look = (page) => page.evaluate(() => {
   const canvas = document.getElementById("scene"), copy = document.createElement("canvas");
@@ -257,17 +265,26 @@ try {
   await page.waitForFunction(() => [...document.querySelectorAll("#curves .u-title")].some((title) => title.textContent === "Eₓ by kₓ"));
   assert.deepEqual(await page.evaluate(() => [...document.getElementById("view").options].map((option) => option.text)), ["3-D", "x–vₓ", "x–y", "y–vₓ"]);
 
+  // One that goes on is drawn as points, and as a picture of all particles while it is paused.
+  writeFileSync(join(folder, "plasma.toml"), plasma.replace("end_time = 0.5", "end_time = 1e6").replace("[32, 16]", "[64, 64]").replace("= 16\n", "= 64\n"));
+  await stop(live);
+  [live, url] = await startRun(join(folder, "plasma.toml"), "-o", join(folder, "live-plasma"), "--control", "--set", "output.snapshots_every=0");
+  await page.goto(url);
+  await page.waitForFunction(() => Number(document.body.dataset.frames) >= 3 && document.getElementById("count").textContent === "100,000 of 262,144 particles");
+  assert.equal(await pictures(), 0);
+  await page.click("[data-do=pause]");
+  await morePictures(0);
+  assert.match(await page.textContent("#count"), /all 262,144 particles/);
+  await page.click("[data-do=go]");
+  await page.waitForFunction(() => document.getElementById("count").textContent === "100,000 of 262,144 particles");
+
   const wrong = await page.goto(url.replace(/token=.{4}/, "token=0000"));
   assert.equal(wrong.status(), 401);
   assert.deepEqual(complaints, []);
   console.log("1 passed, 0 failed");
 } finally {
   server?.kill();
-  if (live && live.exitCode === null) {  // it writes into the folder until it has ended
-    const over = new Promise((done) => live.once("exit", done));
-    live.kill("SIGKILL");
-    await over;
-  }
+  await stop(live);
   await chrome?.close();
   rmSync(folder, { recursive: true, force: true });
 }

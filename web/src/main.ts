@@ -120,9 +120,11 @@ function takeDensity(density: Density, sight: string): void {
   document.body.dataset.pictures = String(Number(document.body.dataset.pictures ?? 0) + 1);
   drawLegend();
 }
+/// Of a plasma that goes on points come five times a second and pictures three times as slowly: its pictures wait for a pause.
 const drawsDensity = (): boolean => {
-  const wish = $<HTMLSelectElement>("draw").value;
-  return !fromRing && !scene.slice && scene.header !== null && scene.header.count > 0 && (wish === "density" || (wish === "auto" && scene.header.total > mostPoints));
+  const wish = $<HTMLSelectElement>("draw").value, header = scene.header;
+  if (fromRing || scene.slice || !header || header.count === 0) return false;
+  return wish === "density" || (wish === "auto" && header.total > mostPoints && (header.axes[2] === "z" || !state?.live || state.paused === true));
 };
 
 /// Where the camera rests, for which a picture is worth making.
@@ -145,6 +147,7 @@ async function askPoints(after: number, wait: number): Promise<void> {
 
 /// A picture of the newest moment, and once a second points, which are shown while the camera moves: what there is not yet the run makes as it goes on.
 async function askLive(): Promise<void> {
+  if (picture && !drawsDensity()) { scene.dropDensity(); picture = null; }
   const sight = drawsDensity() ? restingSight() : null;
   if (!sight) return askPoints(serial, drawsDensity() ? 0 : 2000);
   if (!state!.paused) { sight.width = Math.ceil(sight.width / 2); sight.height = Math.ceil(sight.height / 2); }  // a quarter of the run's work
