@@ -59,16 +59,24 @@ __device__ __forceinline__ void store_source(const SourcePack<P>& pack, std::int
   pack.motion[i] = {static_cast<T>(v.x), static_cast<T>(v.y), static_cast<T>(v.z), static_cast<T>(softening)};
 }
 
-/// Predicts source i to `now` and stores it. Prediction is in fp64 whatever the precision.
+/// The place and velocity of a source that is stored.
+template <Precision P>
+__device__ __forceinline__ void load_source(const SourcePack<P>& pack, std::int64_t i, Vec3<double>& x,
+                                            Vec3<double>& v) {
+  const auto place = pack.place[i], motion = pack.motion[i];
+  x = {place.x, place.y, place.z}, v = {motion.x, motion.y, motion.z};
+  if constexpr (SourcePack<P>::has_rest) {
+    const auto rest = pack.rest[i];
+    x = x + Vec3<double>{rest.x, rest.y, rest.z};
+  }
+}
+
+/// Predicts source i to `now` and stores it.
 template <Precision P, class Real>
 __device__ __forceinline__ void predict_and_store(const SourcePack<P>& pack, const Sources<Real>& s, std::int64_t now,
                                                   double g, const SofteningTable& softening, std::int64_t i) {
-  Vec3<double> x{s.x[i], s.y[i], s.z[i]}, v{0, 0, 0};
-  if (s.vx) v = {s.vx[i], s.vy[i], s.vz[i]};
-  if (s.ax) {
-    const double dt = static_cast<double>(now - s.tick[i]) * s.tick_length + s.offset;
-    physics::hermite_predict<double>(dt, x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]});
-  }
+  Vec3<double> x, v;
+  predict_source(s, i, now, x, v);
   const double number = softening.number[s.species && softening.by_particle ? s.species[i] : 0];
   store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), number);
 }

@@ -1,8 +1,6 @@
 // Kinds of external potentials with their parameters, and the sum of several.
 #include "gravity/external.hpp"
 
-#include <fmt/core.h>
-
 namespace pergola {
 
 using physics::ExternalKind;
@@ -75,11 +73,6 @@ physics::ExternalField<double> external_field_at(const std::vector<ExternalPoten
     sum.potential += field.potential;
   }
   return sum;
-}
-
-std::string external_needs_leapfrog(const std::string& integrator) {
-  return fmt::format("external potentials give no jerk, which integrator {} needs; set time.integrator = \"leapfrog\"",
-                     integrator);
 }
 
 }  // namespace pergola

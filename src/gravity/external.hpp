@@ -46,7 +46,4 @@ PERGOLA_API physics::ExternalLaw<double> external_law(const ExternalPotential& p
 PERGOLA_API physics::ExternalField<double> external_field_at(const std::vector<ExternalPotential>& potentials,
                                                              double gravitational_constant, const Vec3<double>& x);
 
-/// The sentence that tells what to change where external potentials meet an integrator that needs jerks.
-PERGOLA_API std::string external_needs_leapfrog(const std::string& integrator);
-
 }  // namespace pergola

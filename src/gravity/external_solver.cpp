@@ -2,7 +2,6 @@
 // (src/CMakeLists.txt).
 #include "gravity/wrapped_solver.hpp"
 
-#include "device/buffer.hpp"
 #include "device/parallel.hpp"
 
 namespace pergola {
@@ -10,27 +9,10 @@ namespace pergola {
 namespace {
 
 template <class Real>
-std::vector<physics::ExternalLaw<Real>> laws_of(const SolverOptions& options) {
-  const auto to_real = [](double value) { return static_cast<Real>(value); };
-  std::vector<physics::ExternalLaw<Real>> laws;
-  for (const auto& potential : options.external) {
-    const auto law = external_law(potential, options.gravitational_constant);
-    laws.push_back({law.kind,
-                    to_real(law.strength),
-                    to_real(law.radius),
-                    to_real(law.height),
-                    {to_real(law.centre.x), to_real(law.centre.y), to_real(law.centre.z)}});
-  }
-  return laws;
-}
-
-template <class Real>
 class ExternalSolver final : public WrappedSolver<Real> {
  public:
   ExternalSolver(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options, const Device& device)
-      : WrappedSolver<Real>(std::move(inner), "gravity.external"),
-        device_(device),
-        laws_(device, laws_of<Real>(options)) {}
+      : WrappedSolver<Real>(std::move(inner)), device_(device), laws_(external_laws<Real>(options, device)) {}
 
   std::int64_t device_bytes(std::int64_t n) const override {
     return WrappedSolver<Real>::device_bytes(n) + static_cast<std::int64_t>(laws_.bytes());
@@ -46,9 +28,9 @@ class ExternalSolver final : public WrappedSolver<Real> {
 template <class Real>
 void ExternalSolver<Real>::add(const Targets& targets, unsigned want, const Forces<Real>& forces) {
   if (this->clock()) this->clock()->begin("external");
-  const Sources<Real>& from = this->sources();
-  AddExternal<Real> body{laws_.data(), laws_.size(), from.x, from.y, from.z, targets, {}};
+  AddExternal<Real> body{laws_.data(), laws_.size(), this->sources(), targets, {}};
   if (want & want_acceleration) body.forces.ax = forces.ax, body.forces.ay = forces.ay, body.forces.az = forces.az;
+  if (want & want_jerk) body.forces.jx = forces.jx, body.forces.jy = forces.jy, body.forces.jz = forces.jz;
   if (want & want_potential) body.forces.potential = forces.potential;
   if (device_.is_cuda()) {
     if constexpr (cuda_built) return add_external_cuda(device_, body);
@@ -59,6 +41,23 @@ void ExternalSolver<Real>::add(const Targets& targets, unsigned want, const Forc
 }
 
 }  // namespace
+
+template <class Real>
+Buffer<physics::ExternalLaw<Real>> external_laws(const SolverOptions& options, const Device& device) {
+  const auto to_real = [](double value) { return static_cast<Real>(value); };
+  std::vector<physics::ExternalLaw<Real>> laws;
+  for (const auto& potential : options.external) {
+    const auto law = external_law(potential, options.gravitational_constant);
+    laws.push_back({law.kind,
+                    to_real(law.strength),
+                    to_real(law.radius),
+                    to_real(law.height),
+                    {to_real(law.centre.x), to_real(law.centre.y), to_real(law.centre.z)}});
+  }
+  return {device, laws};
+}
+template Buffer<physics::ExternalLaw<float>> external_laws(const SolverOptions& options, const Device& device);
+template Buffer<physics::ExternalLaw<double>> external_laws(const SolverOptions& options, const Device& device);
 
 template <class Real>
 std::unique_ptr<Solver<Real>> add_external_potentials(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,

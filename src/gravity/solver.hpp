@@ -28,6 +28,7 @@
 #include "mesh/options.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
+#include "physics/hermite.hpp"
 #include "physics/softening.hpp"
 
 namespace pergola {
@@ -57,13 +58,26 @@ struct Sources {
   double mass_quantum = 0;  // the unit of mass on a mesh, gravity/mesh.hpp; 0: found from the masses
   const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
   const double* time = nullptr;
-  double moment = 0;  // and the time of an evaluation for forces that depend on it
+  double moment = 0;        // and the time of an evaluation for forces that depend on it
+  double longest_step = 0;  // of the run that asks; 0: no run does
   /// Accelerations of all sources by find_long_range(), at about this time. If they are given, prepare(), update() and
   /// evaluate() leave the long range out. For solvers with info().long_range.
   const Real* long_range[3] = {};
   /// Identifies a particle wherever it is in memory; may be null. With ids no result depends on the order in memory.
   const std::uint64_t* id = nullptr;
 };
+
+/// Source i, predicted to the tick `now` if the sources say how: its place, and its velocity, which is zero where they
+/// have none. In fp64 whatever the precision. Not for sources with times of their own.
+template <class Real>
+PERGOLA_HD void predict_source(const Sources<Real>& s, std::int64_t i, std::int64_t now, Vec3<double>& x,
+                               Vec3<double>& v) {
+  x = {s.x[i], s.y[i], s.z[i]}, v = {0, 0, 0};
+  if (s.vx) v = {s.vx[i], s.vy[i], s.vz[i]};
+  if (!s.ax) return;
+  const double dt = static_cast<double>(now - s.tick[i]) * s.tick_length + s.offset;
+  physics::hermite_predict<double>(dt, x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]});
+}
 
 /// The particles whose forces are computed: places in the prepared sources, in rising order.
 ///

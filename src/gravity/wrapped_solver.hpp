@@ -5,31 +5,32 @@
 #include <utility>
 #include <vector>
 
+#include "device/buffer.hpp"
 #include "gravity/solver.hpp"
 
 namespace pergola {
 
-/// Adds something to the accelerations and potentials of the solver inside, and forwards all other calls to it. The
-/// addition has no jerk and needs sources at one time.
+/// Adds something to the answers of the solver inside, and forwards all other calls to it.
 template <class Real>
 class WrappedSolver : public Solver<Real> {
  public:
-  /// `key` is what a message about sources that are to be predicted names.
-  WrappedSolver(std::unique_ptr<Solver<Real>> inner, std::string key)
-      : inner_(std::move(inner)), info_(inner_->info()), key_(std::move(key)) {
-    info_.jerk = false;
-  }
+  explicit WrappedSolver(std::unique_ptr<Solver<Real>> inner) : inner_(std::move(inner)) {}
 
-  const SolverInfo& info() const override { return info_; }
-  void prepare(const Sources<Real>& sources) override { take(sources, false); }
-  void update(const Sources<Real>& sources) override { take(sources, true); }
+  const SolverInfo& info() const override { return inner_->info(); }
+  void prepare(const Sources<Real>& sources) override {
+    inner_->prepare(sources);
+    sources_ = sources;
+  }
+  void update(const Sources<Real>& sources) override {
+    inner_->update(sources);
+    sources_ = sources;
+  }
   void save(StateSource& to) override { inner_->save(to); }
   bool restore(StateInput& from, std::int64_t count) override { return inner_->restore(from, count); }
   void set_softening(const Softening& softening) override { inner_->set_softening(softening); }
   void put_aside() override { inner_->put_aside(); }
   void take_up() override { inner_->take_up(); }
   void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override {
-    if (want & want_jerk) throw Error(ErrorKind::input, key_ + ": expected no jerk to be asked for, which it has not");
     inner_->evaluate(targets, want, forces);
     add(targets, want, forces);
   }
@@ -60,42 +61,39 @@ class WrappedSolver : public Solver<Real> {
   StageClock* clock() const { return clock_; }
 
  private:
-  void take(const Sources<Real>& sources, bool moved) {
-    if (sources.ax)
-      throw Error(ErrorKind::input, key_ + ": expected sources at one time, found some that are to be predicted");
-    if (moved)
-      inner_->update(sources);
-    else
-      inner_->prepare(sources);
-    sources_ = sources;
-  }
-
   std::unique_ptr<Solver<Real>> inner_;
-  SolverInfo info_;
-  std::string key_;
   Sources<Real> sources_;
   StageClock* clock_ = nullptr;
 };
 
-/// Adds the external potentials of the options to the answers of `inner`, at the targets' places. No jerk, and no
-/// sources that are to be predicted.
+/// Adds the external potentials of the options to the answers of `inner`, at the targets' places.
 template <class Real>
 std::unique_ptr<Solver<Real>> add_external_potentials(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
                                                       const Device& device);
+/// Their numbers, on the device.
+template <class Real>
+Buffer<physics::ExternalLaw<Real>> external_laws(const SolverOptions& options, const Device& device);
 
 /// What is done for one target; looped over on the CPU (gravity/external_solver.cpp) and on CUDA.
 template <class Real>
 struct AddExternal {
   const physics::ExternalLaw<Real>* laws = nullptr;  // on the device
   std::int64_t law_count = 0;
-  const Real *x = nullptr, *y = nullptr, *z = nullptr;
+  Sources<Real> sources;
   Targets targets;
   Forces<Real> forces;  // null: not wanted
 
   PERGOLA_HD void operator()(std::int64_t t) const {
     const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
-    const Vec3<Real> place{x[i], y[i], z[i]};
-    if (forces.ax) {
+    Vec3<double> x, v;
+    predict_source(sources, i, sources.now, x, v);
+    const Vec3<Real> place{static_cast<Real>(x.x), static_cast<Real>(x.y), static_cast<Real>(x.z)};
+    if (forces.jx) {
+      const Vec3<Real> speed{static_cast<Real>(v.x), static_cast<Real>(v.y), static_cast<Real>(v.z)};
+      const auto sum = physics::external_motion(laws, law_count, place, speed);
+      if (forces.ax) forces.ax[t] += sum.x.value, forces.ay[t] += sum.y.value, forces.az[t] += sum.z.value;
+      forces.jx[t] += sum.x.rate, forces.jy[t] += sum.y.rate, forces.jz[t] += sum.z.rate;
+    } else if (forces.ax) {
       Vec3<Real> sum{Real(0), Real(0), Real(0)};
       for (std::int64_t k = 0; k < law_count; ++k) sum = sum + physics::external_field(laws[k], place).acceleration;
       forces.ax[t] += sum.x, forces.ay[t] += sum.y, forces.az[t] += sum.z;
@@ -112,7 +110,8 @@ struct AddExternal {
 template <class Real>
 void add_external_cuda(const Device& device, const AddExternal<Real>& body);
 
-/// Calls the user's forces of the options after `inner` has answered. No jerk, and no sources that are to be predicted.
+/// Calls the user's forces of the options after `inner` has answered. Of forces without jerks these are differences of
+/// two more calls, a little before and a little after on the way of all particles; on CPUs only.
 template <class Real>
 std::unique_ptr<Solver<Real>> add_user_forces(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
                                               const Device& device);

@@ -1,11 +1,17 @@
 #pragma once
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "physics/dual.hpp"
 
 namespace pergola::physics {
+
+// Of plain numbers; those of dual numbers stand beside them.
+using std::log1p;
+using std::sqrt;
 
 /// Static potentials about a fixed centre. Equations of Binney & Tremaine 2008, "Galactic Dynamics" (BT), section 2.
 enum class ExternalKind : int {
@@ -45,21 +51,21 @@ struct CentralField {
 /// −G M/√(r² + b²). BT eq. 2.44a; also a softened point.
 template <class R>
 PERGOLA_HD CentralField<R> plummer_field(R gm, R b, R r2) {
-  const R inverse = R(1) / std::sqrt(r2 + b * b);
+  const R inverse = R(1) / sqrt(r2 + b * b);
   return {-gm * inverse, gm * inverse * inverse * inverse};
 }
 
 /// −G M/(r + a). Hernquist 1990; BT eq. 2.67. The force at the centre is zero.
 template <class R>
 PERGOLA_HD CentralField<R> hernquist_field(R gm, R a, R r2) {
-  const R r = std::sqrt(r2), inverse = R(1) / (r + a);
+  const R r = sqrt(r2), inverse = R(1) / (r + a);
   return {-gm * inverse, r > R(0) ? gm * inverse * inverse / r : R(0)};
 }
 
 /// −G M/(b + √(b² + r²)). Hénon 1959; BT eq. 2.47.
 template <class R>
 PERGOLA_HD CentralField<R> isochrone_field(R gm, R b, R r2) {
-  const R s = std::sqrt(b * b + r2), inverse = R(1) / (b + s);
+  const R s = sqrt(b * b + r2), inverse = R(1) / (b + s);
   return {-gm * inverse, gm * inverse * inverse / s};
 }
 
@@ -67,7 +73,7 @@ PERGOLA_HD CentralField<R> isochrone_field(R gm, R b, R r2) {
 /// series Σ (−1)^k (k − 1)/k q^k near the centre, where the difference would lose its digits.
 template <class R>
 PERGOLA_HD R nfw_mass(R q) {
-  if (q > R(0.0625)) return std::log1p(q) - q / (R(1) + q);
+  if (q > R(0.0625)) return log1p(q) - q / (R(1) + q);
   R sum = R(0);
   for (int k = 15; k >= 2; --k) sum = R(k - 1) / R(k) - q * sum;
   return q * q * sum;
@@ -76,16 +82,16 @@ PERGOLA_HD R nfw_mass(R q) {
 /// −G M ln(1 + r/a)/r with M = 4π ρ₀ a³. Navarro, Frenk & White 1996; BT eq. 2.67. The force at the centre is zero.
 template <class R>
 PERGOLA_HD CentralField<R> nfw_field(R gm, R a, R r2) {
-  const R r = std::sqrt(r2), q = r / a;
+  const R r = sqrt(r2), q = r / a;
   if (!(q > R(0))) return {-gm / a, R(0)};
-  return {-gm * std::log1p(q) / r, gm * nfw_mass(q) / (r * r2)};
+  return {-gm * log1p(q) / r, gm * nfw_mass(q) / (r * r2)};
 }
 
 /// (v²/2) ln(1 + r²/a²): the circular speed rises to v far beyond the core radius a. BT eq. 2.71a for a round halo,
 /// zero at its centre.
 template <class R>
 PERGOLA_HD CentralField<R> logarithmic_field(R speed2, R a, R r2) {
-  return {R(0.5) * speed2 * std::log1p(r2 / (a * a)), speed2 / (a * a + r2)};
+  return {R(0.5) * speed2 * log1p(r2 / (a * a)), speed2 / (a * a + r2)};
 }
 
 /// Inward acceleration over distance in uniform matter, 4π G ρ/3. BT eq. 2.40.
@@ -108,8 +114,8 @@ PERGOLA_HD CentralField<R> homogeneous_field(R strength, R r2) {
 /// eq. 2.69a.
 template <class R>
 PERGOLA_HD ExternalField<R> miyamoto_nagai_field(R gm, R a, R b, const Vec3<R>& d) {
-  const R lift = std::sqrt(d.z * d.z + b * b), reach = a + lift;
-  const R inverse = R(1) / std::sqrt(d.x * d.x + d.y * d.y + reach * reach);
+  const R lift = sqrt(d.z * d.z + b * b), reach = a + lift;
+  const R inverse = R(1) / sqrt(d.x * d.x + d.y * d.y + reach * reach);
   const R factor = gm * inverse * inverse * inverse;
   return {{-factor * d.x, -factor * d.y, -factor * (reach / lift) * d.z}, -gm * inverse};
 }
@@ -133,13 +139,29 @@ PERGOLA_HD CentralField<R> central_field(const ExternalLaw<R>& law, R r2) {
   }
 }
 
-/// Acceleration and potential at x.
+/// Acceleration and potential at x. Of dual numbers: with their rates of change.
 template <class R>
 PERGOLA_HD ExternalField<R> external_field(const ExternalLaw<R>& law, const Vec3<R>& x) {
   const Vec3<R> d = x - law.centre;
   if (law.kind == ExternalKind::miyamoto_nagai) return miyamoto_nagai_field(law.strength, law.radius, law.height, d);
   const CentralField<R> field = central_field(law, dot(d, d));
   return {-field.factor * d, field.potential};
+}
+
+/// The acceleration by all of these potentials at x, and as its rate the jerk of a body that is there with velocity v.
+template <class R>
+PERGOLA_HD Vec3<Dual<R>> external_motion(const ExternalLaw<R>* laws, std::int64_t count, const Vec3<R>& x,
+                                         const Vec3<R>& v) {
+  using D = Dual<R>;
+  const Vec3<D> way{{x.x, v.x}, {x.y, v.y}, {x.z, v.z}};
+  Vec3<D> sum{D(0), D(0), D(0)};
+  for (std::int64_t k = 0; k < count; ++k) {
+    const ExternalLaw<R>& law = laws[k];
+    const Vec3<D> centre{D(law.centre.x), D(law.centre.y), D(law.centre.z)};
+    const ExternalLaw<D> same{law.kind, D(law.strength), D(law.radius), D(law.height), centre};
+    sum = sum + external_field(same, way).acceleration;
+  }
+  return sum;
 }
 
 }  // namespace pergola::physics

@@ -111,7 +111,19 @@ PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j, R potentia
   const R a1 = std::sqrt(dot(a, a)), j1 = std::sqrt(dot(j, j));
   const R least = gm > R(0) ? R(0.01) * potential * potential / gm : R(0);
   const R passing = j1 > R(0) ? (a1 > least ? a1 : least) / j1 : R(INFINITY);
-  const R falling = a1 > R(0) ? std::sqrt(std::abs(potential)) / a1 : R(INFINITY);
+  const R falling = a1 > R(0) && potential != R(0) ? std::sqrt(std::abs(potential)) / a1 : R(INFINITY);
+  return eta * (passing < falling ? passing : falling);
+}
+
+/// The same for a particle that moves with v in a given field: j is the jerk on its way, s the snap of one that falls
+/// there from rest. If |a| is nearly zero (in the middle of the field), it counts as at least √(|j||v|)/10: |j|/|v| is
+/// the square of the frequency with which the field turns a body. Infinite where nothing tells a time.
+template <class R>
+PERGOLA_HD R starting_step(R eta, const Vec3<R>& v, const Vec3<R>& a, const Vec3<R>& j, const Vec3<R>& s) {
+  const R a1 = std::sqrt(dot(a, a)), j1 = std::sqrt(dot(j, j)), s1 = std::sqrt(dot(s, s));
+  const R least = R(0.1) * std::sqrt(j1 * std::sqrt(dot(v, v))), pull = a1 > least ? a1 : least;
+  const R passing = j1 > R(0) && pull > R(0) ? pull / j1 : R(INFINITY);
+  const R falling = s1 > R(0) ? std::sqrt(a1 / s1) : R(INFINITY);
   return eta * (passing < falling ? passing : falling);
 }
 

@@ -223,9 +223,9 @@ struct Call {
   bool held = true;  // an array of it exists
 };
 
-/// The arrays that a force in Python gets: places and velocities to read, accelerations to add to. If only some
-/// particles are active, places are copies of theirs.
-py::object force_arrays(const auto& call, const py::capsule& base) {
+/// The arrays that a force in Python gets: places and velocities to read, accelerations to add to, or `jerks` too. If
+/// only some particles are active, places are copies of theirs.
+py::object force_arrays(const auto& call, bool jerks, const py::capsule& base) {
   using Real = std::remove_cvref_t<decltype(call.ax[0])>;
   const Device& device = *call.device;
   py::dict arrays;
@@ -247,6 +247,11 @@ py::object force_arrays(const auto& call, const py::capsule& base) {
   arrays["ax"] = array_view<Real>(device, call.ax, call.count, true, base);
   arrays["ay"] = array_view<Real>(device, call.ay, call.count, true, base);
   arrays["az"] = array_view<Real>(device, call.az, call.count, true, base);
+  if (jerks) {
+    arrays["jx"] = array_view<Real>(device, call.jx, call.count, true, base);
+    arrays["jy"] = array_view<Real>(device, call.jy, call.count, true, base);
+    arrays["jz"] = array_view<Real>(device, call.jz, call.count, true, base);
+  }
   arrays["time"] = call.time;
   return py::module_::import("pergola._simulation").attr("Lent")(**arrays);
 }
@@ -279,26 +284,32 @@ std::shared_ptr<py::function> held(const py::function& function) {
           }};
 }
 
-/// A Python function as a user's force.
-/// Waits for the device and takes the interpreter's lock for each call. An array that outlives the call is an error:
-/// its memory may be another's by then.
-UserForce python_force(const py::function& function) {
-  return user_force([call_it = held(function)](const auto& call) {
-    if (call.device->is_cuda() && call.index)
-      throw Error(ErrorKind::input, "user forces: expected time.steps = \"shared\" for a Python force on a GPU");
-    call.device->synchronize();
-    const py::gil_scoped_acquire lock;
-    const auto call_of_it = std::make_shared<Call>();
-    if (!(*call_it)(force_arrays(call, base_of_arrays(call_of_it))).is_none())
-      throw Error(
-          ErrorKind::input,
-          "user forces: expected a function that adds to p.ax, p.ay and p.az and returns nothing, found one that "
-          "returns a value");
-    if (call_of_it->held)
-      throw Error(ErrorKind::input,
-                  "user forces: expected no array to outlive the call of the force, found one that was kept; keep a "
-                  "copy of it");
-  });
+/// Waits for the device and takes the interpreter's lock. An array that outlives the call is an error: its memory may
+/// be another's by then.
+void ask(const py::function& function, const auto& call, bool jerks) {
+  if (call.device->is_cuda() && call.index)
+    throw Error(ErrorKind::input, "user forces: expected time.steps = \"shared\" for a Python force on a GPU");
+  call.device->synchronize();
+  const py::gil_scoped_acquire lock;
+  const auto call_of_it = std::make_shared<Call>();
+  if (!function(force_arrays(call, jerks, base_of_arrays(call_of_it))).is_none())
+    throw Error(ErrorKind::input, fmt::format("user forces: expected a function that adds to p.{0}x, p.{0}y and p.{0}z "
+                                              "and returns nothing, found one that returns a value",
+                                              jerks ? "j" : "a"));
+  if (call_of_it->held)
+    throw Error(ErrorKind::input,
+                "user forces: expected no array to outlive the call of the force, found one that was kept; keep a "
+                "copy of it");
+}
+
+/// Python functions as a user's force and its jerk, if there is one.
+UserForce python_force(const py::function& force, const std::optional<py::function>& jerk) {
+  return user_force(
+      [force = held(force), jerk = jerk ? held(*jerk) : nullptr](const auto& call) {
+        ask(*force, call, false);
+        if (jerk && call.jx) ask(*jerk, call, true);
+      },
+      jerk.has_value());
 }
 
 }  // namespace
@@ -311,8 +322,12 @@ void bind_simulation(py::module_& module) {
       .def_static("parse", [](const std::string& text, const std::string& source,
                               const std::vector<std::string>& sets) { return parse_config(text, source, sets); })
       .def_static("parse_force", [](const std::vector<std::string>& sets) { return parse_force_config(sets); })
-      .def("add_force",
-           [](RunConfig& self, const py::function& force) { self.gravity.user_forces.push_back(python_force(force)); })
+      .def(
+          "add_force",
+          [](RunConfig& self, const py::function& force, const std::optional<py::function>& jerk) {
+            self.gravity.user_forces.push_back(python_force(force, jerk));
+          },
+          py::arg("force"), py::arg("jerk") = py::none())
       .def_property_readonly("end_time", [](const RunConfig& self) { return self.run.end_time; })
       .def_property_readonly("is_plasma", &RunConfig::is_plasma)
       .def_property_readonly("units",

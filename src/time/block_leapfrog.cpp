@@ -211,7 +211,7 @@ class BlockLeapfrog final : public Integrator {
   template <class Self>
   static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
     arena.room(self.active_, n);
-    room(arena, self.new_a_, n);
+    room(arena, self.new_a_, n), room(arena, self.new_j_, self.state_.with_jerk() ? n : 0);
   }
   void take_others();
   void come_home(bool failed = false);
@@ -259,7 +259,7 @@ class BlockLeapfrog final : public Integrator {
   // Scratch, derived from the state.
   BlockCensus census_, own_census_;  // of all ranks, of the particles here
   Buffer<std::int64_t> active_;
-  VectorBuffer<Real> new_a_;
+  VectorBuffer<Real> new_a_, new_j_;
 };
 
 template <class Real>
@@ -281,6 +281,8 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
   wish_.courant_length = time.courant * cell;
+  const auto& epsilon = wish_.softening.epsilon;
+  state_.choose_jerk(*std::min_element(epsilon.begin(), epsilon.end()) <= 0);
   long_a_.set_used(solver_->info().long_range);
 }
 
@@ -312,6 +314,8 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
   arrays.particle = state_.arrays();
   arrays.level = level_.data();
   arrays.new_ax = new_a_.x.data(), arrays.new_ay = new_a_.y.data(), arrays.new_az = new_a_.z.data();
+  if (state_.with_jerk())
+    arrays.new_jx = new_j_.x.data(), arrays.new_jy = new_j_.y.data(), arrays.new_jz = new_j_.z.data();
   arrays.active = active_.data();
   arrays.long_ax = long_a_.x.data(), arrays.long_ay = long_a_.y.data(), arrays.long_az = long_a_.z.data();
   return arrays;
@@ -383,6 +387,7 @@ template <class Real>
 Sources<Real> BlockLeapfrog<Real>::sources_at(double time) {
   Sources<Real> sources = state_.sources();
   sources.moment = time;
+  sources.longest_step = options_.step_max;
   sources.id = work_places_.places();
   if (!has_long_range()) return sources;
   const Real* const long_range[3] = {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()};
@@ -396,6 +401,8 @@ template <class Real>
 void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_long_range) {
   Forces<Real> forces;
   forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
+  if (state_.with_jerk()) forces.jx = new_j_.x.data(), forces.jy = new_j_.y.data(), forces.jz = new_j_.z.data();
+  const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   try {
@@ -409,8 +416,7 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
       solver_.take(sources, active.all < total_ / update_below);
     });
     if (active.all > 0 || !ranks_)  // ranks that have all particles learn here of what one has thrown
-      evaluation_.evaluate(*solver_, active.all < total_ ? active_.data() : nullptr, active.own, want_acceleration,
-                           forces);
+      evaluation_.evaluate(*solver_, active.all < total_ ? active_.data() : nullptr, active.own, want, forces);
   } catch (const CoincidentParticles& collision) {
     look(time);               // a position may not be a number
     if (work_places_.away())  // at home particles are named as one rank names them

@@ -16,6 +16,7 @@ struct BlockArrays {
   LeapfrogArrays<Real> particle;
   std::int8_t* level = nullptr;
   Real *new_ax = nullptr, *new_ay = nullptr, *new_az = nullptr;  // by number among the active particles
+  Real *new_jx = nullptr, *new_jy = nullptr, *new_jz = nullptr;  // null unless steps are chosen from the jerk
   std::int64_t* active = nullptr;                                // places of the particles whose step ends, rising
   /// Where the long range has a step of its own: its accelerations at the beginning of that step. Those above are then
   /// without it.
@@ -119,11 +120,12 @@ PERGOLA_HD double wanted_block_step(const BlockArrays<Real>& s, const BlockStep&
   return wanted_step(p, i, a, step.wish, epsilon, 0.0);
 }
 
-/// The acceleration of the t-th active particle, at place i, becomes its own.
+/// The acceleration of the t-th active particle, at place i, becomes its own, and the jerk that its step is chosen by.
 template <class Real>
 PERGOLA_HD StepFault take_acceleration(const BlockArrays<Real>& s, std::int64_t t, std::int64_t i) {
   const Vec3<Real> a{s.new_ax[t], s.new_ay[t], s.new_az[t]};
   s.particle.ax[i] = a.x, s.particle.ay[i] = a.y, s.particle.az[i] = a.z;
+  if (s.new_jx) s.particle.jx[i] = s.new_jx[t], s.particle.jy[i] = s.new_jy[t], s.particle.jz[i] = s.new_jz[t];
   return is_finite(a) ? StepFault::none : StepFault::force_not_finite;
 }
 

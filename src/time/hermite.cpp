@@ -9,7 +9,10 @@
 #include "time/block_steps.hpp"
 #include "time/show_rules.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace pergola {
 
@@ -22,6 +25,15 @@ struct HostVectors {
   std::vector<double> x, y, z;
   template <class Real>
   explicit HostVectors(const VectorBuffer<Real>& from) : x(widen(from.x)), y(widen(from.y)), z(widen(from.z)) {}
+  template <class Real>
+  HostVectors(const VectorField<Real>& from, std::int64_t count)
+      : x(widen(from.x, count)), y(widen(from.y, count)), z(widen(from.z, count)) {}
+  template <class Real>
+  static std::vector<double> widen(const ParticleField<Real>& from, std::int64_t count) {
+    std::vector<Real> values(static_cast<std::size_t>(count));
+    from.to_host(0, count, values.data());
+    return {values.begin(), values.end()};
+  }
   template <class Real>
   static std::vector<double> widen(const Buffer<Real>& from) {
     const auto values = from.to_host();
@@ -51,7 +63,7 @@ void HermiteState<Real>::start(ParticleSource& particles, double time, Communica
 template <class Real>
 void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
                                           const Buffer<Real>& potential, const TimeOptions& options,
-                                          double gravitational_constant, Communicator* ranks) {
+                                          const SolverOptions& gravity, Communicator* ranks) {
   const HostVectors new_a(first_a), new_j(first_j);
   const auto phi = potential.to_host();
   const std::int64_t n = this->count();
@@ -59,18 +71,41 @@ void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, con
   this->mass.to_host(0, n, masses.data());
   double gm = 0;
   const auto add_own = [&](double& sum) {
-    for (const Real m : masses) sum += gravitational_constant * static_cast<double>(m);
+    for (const Real m : masses) sum += gravity.gravitational_constant * static_cast<double>(m);
   };
   if (ranks)
     gm = add_in_turn(*ranks, gm, add_own);
   else
     add_own(gm);
+  std::vector<physics::ExternalLaw<double>> laws;
+  for (const auto& potential_of : gravity.external)
+    laws.push_back(external_law(potential_of, gravity.gravitational_constant));
+  const bool in_field = !laws.empty() || !gravity.user_forces.empty();
+  const HostVectors places(this->x, in_field ? n : 0), ways(this->v, in_field ? n : 0);
+  const auto wanted_by = [&](std::size_t i) {
+    const double eta = options.eta_start;
+    Vec3<double> own_a = new_a.at(i), own_j = new_j.at(i);
+    auto own_potential = static_cast<double>(phi[i]);
+    if (!in_field) return physics::starting_step(eta, own_a, own_j, own_potential, gm);
+    const Vec3<double> place = places.at(i), way = ways.at(i);
+    const auto motion = [&](const Vec3<double>& along) {
+      const auto field = physics::external_motion(laws.data(), std::ssize(laws), place, along);
+      return std::pair{Vec3<double>{field.x.value, field.y.value, field.z.value},
+                       Vec3<double>{field.x.rate, field.y.rate, field.z.rate}};
+    };
+    const auto [field, jerk] = motion(way);
+    const double given = physics::starting_step(eta, way, field, jerk, motion(own_a).second);
+    own_a = own_a - field, own_j = own_j - jerk;
+    own_potential -= external_field_at(gravity.external, gravity.gravitational_constant, place).potential;
+    double own = physics::starting_step(eta, own_a, own_j, own_potential, gm);
+    if (!(own > 0)) own = physics::starting_step(eta, way, own_a, own_j, Vec3<double>{0, 0, 0});  // without any mass
+    if (std::isinf(own) && !gravity.user_forces.empty()) own = eta * options.step_max;  // nothing tells a time
+    return std::min(given, own);
+  };
   std::vector<std::int8_t> levels(static_cast<std::size_t>(n));
   const auto choose = [&](std::size_t i) {
     if (!is_finite(new_a.at(i)) || !is_finite(new_j.at(i))) return StepFault::force_not_finite;
-    const double wanted =
-        physics::starting_step<double>(options.eta_start, new_a.at(i), new_j.at(i), static_cast<double>(phi[i]), gm);
-    const int first = physics::first_level(wanted, options.step_max, 0);
+    const int first = physics::first_level(wanted_by(i), options.step_max, 0);
     if (first > deepest_level) return StepFault::step_too_short;
     levels[i] = static_cast<std::int8_t>(first);
     return StepFault::none;
@@ -96,6 +131,8 @@ Sources<Real> HermiteState<Real>::sources() const {
   s.vx = speed.x.data(), s.vy = speed.y.data(), s.vz = speed.z.data();
   s.mass = this->mass.data();
   s.species = this->species.data();
+  s.moment = start_time;
+  s.longest_step = std::ldexp(tick_length, deepest_level);
   return s;
 }
 
@@ -109,6 +146,7 @@ Sources<Real> HermiteState<Real>::sources_at(std::int64_t to_tick, double to_off
   s.now = to_tick;
   s.tick_length = tick_length;
   s.offset = to_offset;
+  s.moment = time_of(to_tick) + to_offset;
   return s;
 }
 

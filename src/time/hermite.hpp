@@ -77,10 +77,10 @@ struct HermiteState : ParticleStore<Real> {
   /// Takes positions, velocities, masses, with `ranks` (null: one rank) those of this rank's share; all particles at
   /// tick 0, forces and levels still open.
   void start(ParticleSource& particles, double time, Communicator* ranks = nullptr);
-  /// Fills a, j and level from the first forces (in these arrays on the device). Throws ParticleFailure, with `ranks`
-  /// on all of them.
+  /// Fills a, j and level from the first forces (in these arrays on the device), which external potentials are part of.
+  /// Throws ParticleFailure, with `ranks` on all of them.
   void set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
-                        const Buffer<Real>& potential, const TimeOptions& options, double gravitational_constant,
+                        const Buffer<Real>& potential, const TimeOptions& options, const SolverOptions& gravity,
                         Communicator* ranks = nullptr);
 
   /// The sources of a force evaluation, predicted to `to_tick` + `to_offset` or as they are.

@@ -50,7 +50,7 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   HermiteCpu(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
       : HermiteIntegrator<Real>(context.device, time),
         options_(time),
-        gravitational_constant_(gravity.gravitational_constant),
+        gravity_(gravity),
         device_(context.device),
         profile_(context.profile),
         ranks_(context.communicator->size() > 1 && can_distribute(gravity, device_) ? context.communicator : nullptr),
@@ -92,7 +92,7 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   void sum_news(std::int64_t& active, std::int64_t& repeated);
 
   TimeOptions options_;
-  double gravitational_constant_;
+  SolverOptions gravity_;
   Device device_;
   Profile* profile_;
   std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
@@ -122,8 +122,13 @@ void HermiteCpu<Real>::start(ParticleSource& particles, double time) {
   Buffer<Real> potential(device_, count());
   prepare(0, 0, false);
   evaluate(count(), nullptr, time, potential.data());
+  if (!gravity_.user_forces.empty()) {  // they may depend on velocities, and their jerks on accelerations
+    for (std::int64_t i = 0; i < count(); ++i) state_.a.set(i, new_a_.at(i)), state_.j.set(i, new_j_.at(i));
+    prepare(0, 0, true);
+    evaluate(count(), nullptr, time, potential.data());
+  }
   state_.counts.interactions += total_ * total_;
-  state_.set_first_forces(new_a_, new_j_, potential, options_, gravitational_constant_, ranks_.get());
+  state_.set_first_forces(new_a_, new_j_, potential, options_, gravity_, ranks_.get());
   reschedule_all();
 }
 

@@ -7,6 +7,7 @@
 
 #include "device/streams.cuh"
 #include "gravity/direct_spread_cuda.cuh"
+#include "gravity/wrapped_solver.hpp"
 #include "time/block_steps.hpp"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"
@@ -29,9 +30,11 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   HermiteCuda(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
       : HermiteIntegrator<Real>(context.device, time),
         options_(time),
+        gravity_(gravity),
         device_(context.device),
         profile_(context.profile),
-        ranks_(context.communicator->size() > 1 ? context.communicator : nullptr) {
+        ranks_(context.communicator->size() > 1 ? context.communicator : nullptr),
+        laws_(external_laws<Real>(gravity, device_)) {
     if (ranks_) {
       auto spread = std::make_unique<DistributedDirectCuda<P>>(gravity, device_, ranks_);
       spread_ = spread.get(), sums_ = &spread->sums();
@@ -85,12 +88,14 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   std::int64_t tick_at(double time) const;
 
   TimeOptions options_;
+  SolverOptions gravity_;
   Device device_;
   Profile* profile_;
   std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   DirectSums<P>* sums_ = nullptr;               // of the solver
   DistributedDirectCuda<P>* spread_ = nullptr;  // the solver of ranks
+  Buffer<physics::ExternalLaw<Real>> laws_;     // of external potentials, which the kernels add
   unsigned correct_blocks_ = 0;
   std::int64_t total_ = 0;  // particles on all ranks
 
@@ -172,6 +177,7 @@ Correction<P> HermiteCuda<P>::correction() {
   std::copy(out, out + 6, c.task.out);
   c.grid = sums_->grid(step_kind);
   c.step = {0, options_.eta, options_.step_max, true, 1, most_evaluations_, everywhere_};
+  c.laws = laws_.data(), c.law_count = laws_.size();
   return c;
 }
 
@@ -200,8 +206,12 @@ void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   auto into = forces();
   into.potential = potential.data();
   evaluate(state_.count(), nullptr, want_acceleration | want_jerk | want_potential, into, time);
+  if (laws_.size() > 0) {
+    const std::int64_t n = state_.count();
+    add_external_cuda(device_, AddExternal<Real>{laws_.data(), laws_.size(), state_.sources(), {nullptr, n, n}, into});
+  }
   state_.counts.interactions += total_ * total_;
-  state_.set_first_forces(new_a_, new_j_, potential, options_, sums_->gravitational_constant(), ranks_.get());
+  state_.set_first_forces(new_a_, new_j_, potential, options_, gravity_, ranks_.get());
   allocate_scratch();
 }
 
@@ -234,7 +244,8 @@ void HermiteCuda<P>::launch_begin() {
 /// Corrects the active particles and chooses their levels.
 template <Precision P>
 void HermiteCuda<P>::launch_end(const Correction<P>& c) {
-  end_step<P, Real><<<correct_blocks_, correct_threads, 0, handle(device_.stream())>>>(
+  const auto kernel = c.law_count > 0 ? end_step<P, true, Real> : end_step<P, false, Real>;
+  kernel<<<correct_blocks_, correct_threads, 0, handle(device_.stream())>>>(
       arrays(), c, sums_->pack(), sums_->gravitational_constant(), sums_->softening());
   check(cudaGetLastError(), "end step");
 }

@@ -19,6 +19,10 @@ std::vector<Key<TimeOptions>> hermite_keys() {
 std::unique_ptr<Integrator> make_hermite(const TimeOptions& time, const SolverOptions& gravity,
                                          const IntegratorContext& context) {
   if (context.device.is_cuda()) {
+    if (!gravity.user_forces.empty())
+      throw Error(ErrorKind::input,
+                  "user forces: expected an integrator other than hermite on a GPU; set time.integrator = "
+                  "\"leapfrog\", or use --device cpu");
     if constexpr (cuda_built) return make_hermite_cuda(time, gravity, context);
   }
   return make_hermite_cpu(time, gravity, context);

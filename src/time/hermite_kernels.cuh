@@ -156,11 +156,13 @@ struct Correction {
   double offset = 0;       // beyond that tick
   bool on_grid = true;     // false: the last step of a run, whose count and end the host gives
   bool collected = false;  // the forces stand in task.out for all targets
+  const physics::ExternalLaw<typename SourcePack<P>::Sum>* laws = nullptr;  // of external potentials
+  std::int64_t law_count = 0;
 };
 
 /// Ends a step: adds up the partial forces of each active particle, corrects it and chooses its next step. A particle
-/// whose corrector is iterated is moved among the sources only.
-template <Precision P, class Real>
+/// whose corrector is iterated is moved among the sources only. External potentials act where the sources are.
+template <Precision P, bool external, class Real>
 __global__ void __launch_bounds__(correct_threads)
     end_step(const __grid_constant__ StepArrays<Real> s, const __grid_constant__ Correction<P> c, SourcePack<P> pack,
              double g, const __grid_constant__ SofteningTable softening) {
@@ -193,8 +195,16 @@ __global__ void __launch_bounds__(correct_threads)
                              {s.vx[i], s.vy[i], s.vz[i]},
                              {s.ax[i], s.ay[i], s.az[i]},
                              {s.jx[i], s.jy[i], s.jz[i]}};
-    const Vec3<double> a{sum[0], sum[1], sum[2]}, j{sum[3], sum[4], sum[5]};
     Vec3<double> x, v;
+    if constexpr (external) {
+      load_source(pack, i, x, v);
+      const Vec3<Sum> place{static_cast<Sum>(x.x), static_cast<Sum>(x.y), static_cast<Sum>(x.z)};
+      const Vec3<Sum> speed{static_cast<Sum>(v.x), static_cast<Sum>(v.y), static_cast<Sum>(v.z)};
+      const auto field = physics::external_motion(c.laws, c.law_count, place, speed);
+      sum[0] += field.x.value, sum[1] += field.y.value, sum[2] += field.z.value;
+      sum[3] += field.x.rate, sum[4] += field.y.rate, sum[5] += field.z.rate;
+    }
+    const Vec3<double> a{sum[0], sum[1], sum[2]}, j{sum[3], sum[4], sum[5]};
     const int old_level = s.level[i];
     int level = old_level;
     const double dt = static_cast<double>(step.now - s.tick[i]) * s.sources.tick_length + c.offset;

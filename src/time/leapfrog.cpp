@@ -365,6 +365,7 @@ void Leapfrog<Real>::evaluate(double time) {
   evaluation_.prepare([&] {
     Sources<Real> sources = state_.sources();
     sources.moment = time;
+    sources.longest_step = options_.step_max;
     sources.id = work_places_.places();
     expansion_.soften(*solver_, wish_.softening, time);
     solver_->prepare(sources);

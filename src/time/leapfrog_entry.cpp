@@ -39,7 +39,9 @@ std::vector<Key<TimeOptions>> leapfrog_keys() {
               "courant", "adaptive or block on a mesh: cells that a particle may cross in a step", Range::above(0),
               [](auto& t) -> auto& { return t.courant; }),
           word_option<TimeOptions>(
-              "steps", "leapfrog: shared | block (one for each particle: sqrt(2 eta softening / |a|))",
+              "steps",
+              "leapfrog: shared | block (one for each particle: sqrt(2 eta softening / |a|), without softening eta |a| "
+              "/ |jerk|)",
               {"shared", "block"}, [](auto& t) -> auto& { return t.steps; }),
           flag_option<TimeOptions>(
               "adaptive", "leapfrog: a shared step chosen anew each time", [](auto& t) -> auto& { return t.adaptive; }),
@@ -54,19 +56,14 @@ bool unsoftened(const SolverOptions& gravity) {
 
 /// Forces on a part for block steps; jerks for a step that is chosen without softening.
 IntegratorNeeds leapfrog_needs(const TimeOptions& time, const SolverOptions& gravity) {
-  if (has_blocks(time)) return {.subset = true, .because = "time.steps"};
-  if ((time.adaptive || time.step == 0) && unsoftened(gravity))
-    return {.jerk = true, .because = time.adaptive ? "time.adaptive" : "time.step"};
-  return {};
+  const bool blocks = has_blocks(time), jerk = (blocks || time.adaptive || time.step == 0) && unsoftened(gravity);
+  if (!blocks && !jerk) return {};
+  return {jerk, blocks, blocks ? "time.steps" : time.adaptive ? "time.adaptive" : "time.step"};
 }
 
 std::optional<Conflict> check_leapfrog(const TimeOptions& time, const SolverOptions& gravity) {
   if (time.background && unsoftened(gravity))
     return Conflict{"gravity.softening", "expected a length > 0 with [cosmology], found 0"};
-  if (has_blocks(time) && unsoftened(gravity))
-    return Conflict{"time.steps",
-                    "block steps of the leapfrog are chosen from the softening length; set gravity.softening > 0, or "
-                    "time.integrator = \"hermite\""};
   return std::nullopt;
 }
 

@@ -40,11 +40,6 @@ void check_options(const IntegratorEntry& entry, TimeOptions time) {
   }
 }
 
-/// Added potentials and forces have no jerk, whatever the solver gives.
-bool gives_jerk(const SolverOptions& gravity) {
-  return solver_entry(gravity.solver).can.jerk && gravity.external.empty() && gravity.user_forces.empty();
-}
-
 /// The first integrator that needs no jerk, to be suggested.
 std::string without_jerk(const TimeOptions& time, const SolverOptions& gravity) {
   for (const auto& entry : integrator_entries())
@@ -108,18 +103,11 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
     return Conflict{"time.integrator", fmt::format("{} knows no expanding universe, which [cosmology] asks for; set "
                                                    "time.integrator = \"{}\"",
                                                    entry.name, for_expanding_space())};
-  const bool users = !gravity.user_forces.empty();
-  const bool no_jerk = needs.jerk && !gives_jerk(gravity);
+  const bool no_jerk = needs.jerk && !can.jerk;
   if (no_jerk && !needs.because.empty())
-    return Conflict{needs.because, fmt::format("{} no jerk, which the step with zero softening needs; set "
+    return Conflict{needs.because, fmt::format("solver {} gives no jerk, which the step with zero softening needs; set "
                                                "gravity.softening > 0, or give time.step",
-                                               can.jerk ? (users ? "user forces give" : "external potentials give")
-                                                        : fmt::format("solver {} gives", gravity.solver))};
-  if (no_jerk && can.jerk && users)
-    return Conflict{"user forces", fmt::format("expected an integrator without jerks, found {}; set time.integrator = "
-                                               "\"{}\"",
-                                               entry.name, without_jerk(time, gravity))};
-  if (no_jerk && can.jerk) return Conflict{"gravity.external", external_needs_leapfrog(entry.name)};
+                                               gravity.solver)};
   if (no_jerk)
     return Conflict{"time.integrator",
                     fmt::format("{} needs jerks, which the {} solver does not give; set time.integrator = \"{}\"",
@@ -144,8 +132,8 @@ bool has_key(const IntegratorEntry& entry, std::string_view name) {
 std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding) {
   for (const auto& entry : integrator_entries()) {
     const IntegratorNeeds needs = entry.needs_with(time, gravity);
-    const bool lacks =
-        (needs.jerk && !gives_jerk(gravity)) || (needs.subset && !solver_entry(gravity.solver).can.subset);
+    const SolverInfo& can = solver_entry(gravity.solver).can;
+    const bool lacks = (needs.jerk && !can.jerk) || (needs.subset && !can.subset);
     if (lacks && needs.because.empty()) continue;  // otherwise another key needs too much
     if (time.step != 0 && !has_key(entry, "step")) continue;
     if (!expanding || entry.expanding_space) return entry.name;

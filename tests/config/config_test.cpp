@@ -173,9 +173,6 @@ TEST(Config, ExternalPotentialsThatCannotBeUsedAreRefused) {
             "run.toml:6: gravity.external[0].centre: expected a number, found \"a\"");
   EXPECT_EQ(refusal("[time]\nintegrator = \"leapfrog\"\n[gravity]\nexternal = 3\n"),
             "run.toml:4: gravity.external: expected an array of tables, each under [[gravity.external]], found 3");
-  EXPECT_EQ(refusal("[time]\nintegrator = \"hermite\"\n[[gravity.external]]\nkind = \"point\"\nmass = 1\n"),
-            "run.toml:3: gravity.external: external potentials give no jerk, which integrator hermite needs; set "
-            "time.integrator = \"leapfrog\"");
   EXPECT_EQ(refusal("[time]\nintegrator = \"leapfrog\"\n[gravity]\nsolver = \"mesh\"\n[[gravity.external]]\nkind = "
                     "\"point\"\nmass = 1\n"),
             "run.toml:5: gravity.external: external potentials have one centre and no periodic images; set "

@@ -248,6 +248,24 @@ class TestUserForces(unittest.TestCase):
         theta = np.arccos(1 - (2 / 64) ** 2 / 2)
         self.assertAlmostEqual(sim.particles.x[0], np.cos(128 * theta), delta=1e-12)
 
+    def test_hermite_takes_a_trap_with_its_jerk_or_without(self):
+        # x = cos 2t.
+        def trap(p):
+            p.ax -= 4 * p.x
+
+        def jerk(p):
+            p.jx -= 4 * p.vx
+        ball = pergola.Particles(position=[[1, 0, 0]], mass=0.0)
+        for force in (trap, (trap, jerk)):
+            sim = pergola.Simulation(particles=ball, integrator="hermite", eta=0.005, forces=[force], softening=0.1, **QUIET)
+            sim.run(until=2)
+            self.assertAlmostEqual(sim.particles.x[0], np.cos(4), delta=1e-6)
+        calls = []
+        sim = pergola.Simulation(particles=ball, integrator="hermite", forces=[(trap, lambda p: calls.append(p.time))], softening=0.1, **QUIET)
+        self.assertTrue(calls)
+        with self.assertRaisesRegex(pergola.Error, r"p\.jx, p\.jy and p\.jz"):
+            pergola.Simulation(particles=ball, integrator="hermite", forces=[(trap, lambda p: -4 * p.vx)], softening=0.1, **QUIET)
+
     def test_zero_changes_no_bit_also_with_block_steps(self):
         for steps in ("shared", "block"):
             keywords = {"model": "plummer", "n": 100, "softening": 0.05, "integrator": "leapfrog", "steps": steps, **QUIET}

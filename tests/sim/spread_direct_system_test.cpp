@@ -55,6 +55,9 @@ TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithTheLeapfrog) {
 TEST_P(DistributedDirectSystem, SofteningMayBeZero) {
   const Settings unsoftened{"gravity.solver=direct", "gravity.softening=0", "time.adaptive=true", "time.eta=0.5"};
   expect_bits_of_one_rank(here(unsoftened), crossing_particles(200, 0), {3});
+  const Settings blocks{"gravity.solver=direct", "gravity.softening=0", "time.steps=block", "time.integrator=leapfrog",
+                        "time.eta=0.5"};
+  expect_bits_of_one_rank(here(blocks), crossing_particles(200, 0), {3});
 }
 
 TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithBlockSteps) {
@@ -77,6 +80,9 @@ TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithHermite) {
 
 TEST_P(DistributedDirectSystem, HasTheBitsOfOneRankWithHermiteOfAnyPrecision) {
   expect_bits_of_one_rank(here(hermite, {"run.precision=single"}), with_a_heavy_one(200), {3});
+  expect_bits_of_one_rank(
+      here(hermite, {"gravity.external=[{ kind = \"hernquist\", mass = 3, radius = 0.7 }]", "gravity.softening=0.001"}),
+      with_a_heavy_one(200), {3});
   expect_bits_of_one_rank(here(hermite, {"run.precision=double", "time.corrector_iterations=2"}), with_a_heavy_one(100),
                           {4});
 }

@@ -121,18 +121,60 @@ TEST(UserForce, BlockStepsKeepTheEnergyInATrap) {
   EXPECT_NEAR(energy(simulation), before, 2e-3 * std::abs(before));
 }
 
-TEST(UserForce, IsRefusedWhereJerksAreNeeded) {
+RunConfig hermite(const UserForce& force) {
   RunConfig config = leapfrog(0);
   config.time.integrator = "hermite";
-  config.gravity.user_forces = {trap()};
-  try {
-    GravitySystem simulation(config, plummer(10));
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_NE(std::string(error.what()).find("user forces"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("leapfrog"), std::string::npos) << error.what();
+  config.time.eta = 0.001;
+  config.gravity.user_forces = {force};
+  return config;
+}
+
+Particles let_go(double x, double vx) {
+  Particles one;
+  one.resize(1);
+  one.x[0] = x, one.vx[0] = vx;
+  return one;
+}
+
+/// Reference: x = cos ωt. The jerk is given, or found from differences.
+TEST(UserForce, HermiteSwingsInATrapWithAJerkOrWithout) {
+  const auto with_jerk = user_force(
+      [](const auto& call) {
+        for (std::int64_t t = 0; t < call.count; ++t) {
+          using Real = std::remove_reference_t<decltype(call.ax[0])>;
+          const auto strength = static_cast<Real>(omega * omega);
+          call.ax[t] -= strength * call.x[call.place(t)];
+          if (call.jx) call.jx[t] -= strength * call.vx[call.place(t)];
+        }
+      },
+      true);
+  for (const auto& force : {with_jerk, trap()}) {
+    GravitySystem simulation(hermite(force), let_go(1, 0));
+    simulation.run_until(5);
+    EXPECT_NEAR(simulation.particles().x[0], std::cos(5 * omega), 1e-6);
   }
+}
+
+/// Reference: v = v₀ exp(−γt) under a drag −γv, and x = x₀ + sin t under a force −sin t of the time alone: the
+/// differences follow velocities and times too.
+TEST(UserForce, HermiteFollowsDragAndTime) {
+  const double drag = 0.3;
+  GravitySystem slowed(hermite(user_force([&](const auto& call) {
+                         using Real = std::remove_reference_t<decltype(call.ax[0])>;
+                         for (std::int64_t t = 0; t < call.count; ++t)
+                           call.ax[t] -= static_cast<Real>(drag) * call.vx[call.place(t)];
+                       })),
+                       let_go(0, 2));
+  slowed.run_until(5);
+  EXPECT_NEAR(slowed.particles().vx[0], 2 * std::exp(-drag * 5), 1e-8);
+  GravitySystem pushed(hermite(user_force([](const auto& call) {
+                         using Real = std::remove_reference_t<decltype(call.ax[0])>;
+                         for (std::int64_t t = 0; t < call.count; ++t)
+                           call.ax[t] -= static_cast<Real>(std::sin(call.time));
+                       })),
+                       let_go(0, 1), 0);
+  pushed.run_until(5);
+  EXPECT_NEAR(pushed.particles().x[0], std::sin(5), 1e-6);
 }
 
 }  // namespace

@@ -111,11 +111,14 @@ class Arrays:
     def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None: ...
 
+# A force, or one with its jerk.
+_Force = Union[Callable[[Any], Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]]
+
 # Keywords that are not listed are keys of the configuration or options of the model.
 class Simulation:
     hooks: list[Callable[[Simulation], Any]]
     def __init__(self, config: Union[None, _Path, Mapping[str, Any]] = ..., *, particles: Optional[Particles] = ...,
-                 time: Optional[float] = ..., forces: Iterable[Callable[[Any], Any]] = ...,
+                 time: Optional[float] = ..., forces: Iterable[_Force] = ...,
                  hooks: Iterable[Callable[[Simulation], Any]] = ..., **keywords: Any) -> None: ...
     def __len__(self) -> int: ...
     @property
@@ -145,7 +148,7 @@ class Simulation:
             progress: bool = ...) -> None: ...
     def save(self, directory: _Path) -> str: ...
     @classmethod
-    def load(cls, directory: _Path, forces: Iterable[Callable[[Any], Any]] = ...,
+    def load(cls, directory: _Path, forces: Iterable[_Force] = ...,
              hooks: Iterable[Callable[[Simulation], Any]] = ...) -> Simulation: ...
 
 class _Models(Mapping[str, dict[str, Any]]): ...

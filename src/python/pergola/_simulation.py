@@ -93,7 +93,8 @@ class Simulation:
 
     ``forces`` are functions that add accelerations: they get an object with ``time``, the arrays ``x``, ``y``, ``z``, ``vx``,
     ``vy``, ``vz``, ``mass``, ``species`` and, to be added to, ``ax``, ``ay``, ``az``, which hold the other forces already
-    (``p.ax = …`` is an error). ``hooks`` are called with the simulation after every step of run().
+    (``p.ax = …`` is an error). With ``integrator="hermite"`` a pair ``(force, jerk)`` has a second function, which adds how the
+    acceleration changes on the way to ``jx``, ``jy``, ``jz``; without one it is found from differences. ``hooks`` are called with the simulation after every step of run().
 
     >>> import pergola
     >>> def trap(p):
@@ -135,7 +136,7 @@ class Simulation:
         if self._config.is_plasma:
             raise error("plasma: expected a run under gravity; pergola.run() runs a plasma")
         for force in self._forces:
-            self._config.add_force(force)
+            self._config.add_force(*(force if isinstance(force, tuple) else (force,)))
         if particles is None:
             if time is not None:
                 raise error("time: expected particles with it")
