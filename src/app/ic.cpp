@@ -256,7 +256,8 @@ void make_initial_conditions(const ModelInfo& model, const IcRequest& request, c
   context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles.total,
                              options.seed, particles.on_device ? ", made on " + device->spec() : ""));
   note_lost(context, lost, header);
-  if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);
+  for (const std::string& remark : {model_remark(model.name, options), default_mass_remark(model.name, options)})
+    if (!remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
   const double mass = context.json ? mass_of_all(particles, ranks) : 0;
@@ -338,6 +339,7 @@ const char* example_options(const std::string& model) {
   if (model == "exponential-disc") return "--n 1e5 --toomre-q 1.5 ";
   if (model == "galaxy") return "--n 1e5 --bulge-mass 0.3 ";
   if (model == "m81") return "--n 17.5e6 ";
+  if (model == "cluster") return "--n 1e4 --half-mass-radius '2 pc' --binary-fraction 0.3 ";
   if (model == "kepler") return "--eccentricity 0.9 ";
   return model == "six-body" ? "--seed 7 " : "";
 }

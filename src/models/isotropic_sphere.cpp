@@ -10,12 +10,6 @@ namespace pergola {
 
 namespace {
 
-/// Places between knots: the part t of the way from knot k to k + 1, in ln r.
-struct Place {
-  std::size_t knot;
-  double t;
-};
-
 double between(double a, double b, double t) { return a + t * (b - a); }
 
 /// dρ/dΨ = −(dρ/dr) r²/(G M).
@@ -122,26 +116,34 @@ double IsotropicSphere::draw_speed(Philox& random, double depth, double bound) c
   }
 }
 
-PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
+/// Within the first knot the mass follows the power law between the first two.
+IsotropicSphere::Place IsotropicSphere::place_of(double m) const {
   const auto& mass = knots_.mass;
-  const double m = random.uniform() * this->mass();
   const auto last = mass.begin() + static_cast<std::ptrdiff_t>(populated_) - 1;
   const auto after = std::upper_bound(mass.begin(), last, m);
   const auto k = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - mass.begin(), 1)) - 1;
-  // Within the first knot the mass follows the power law between the first two.
   const double t = std::log(m / mass[k]) / std::log(mass[k + 1] / mass[k]);
-  const double r = knots_.radius[k] * std::pow(knots_.radius[k + 1] / knots_.radius[k], t);
+  return {k, t, knots_.radius[k] * std::pow(knots_.radius[k + 1] / knots_.radius[k], t)};
+}
+
+double IsotropicSphere::radius_of(double mass) const { return place_of(mass).radius; }
+
+PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
+  const auto [k, t, r] = place_of(random.uniform() * mass());
   const double depth = between(knots_.potential[k], knots_.potential[k + 1], std::max(t, 0.0));
   const Vec3<double> x = r * random_direction(random);
   const Vec3<double> direction = random_direction(random);  // first: compilers differ in the order of factors
   return {x, draw_speed(random, depth, bound_[k]) * direction};
 }
 
-/// Scales a sphere in its own units to the mass and the virial radius of the options.
+/// Scales a sphere in its own units to the mass and the radius of the options.
 DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere) {
   const double mass = input.number("mass");
+  const double half_mass_radius = input.number("half_mass_radius");
   // The virial radius is M²/(2 |W|).
-  const double length = input.number("virial_radius") * 2 * sphere.self_energy() / (sphere.mass() * sphere.mass());
+  const double length =
+      half_mass_radius > 0 ? half_mass_radius / sphere.radius_of(0.5 * sphere.mass())
+                           : input.number("virial_radius") * 2 * sphere.self_energy() / (sphere.mass() * sphere.mass());
   const double speed = std::sqrt(input.gravitational_constant() * mass / (sphere.mass() * length));
   const auto kept = std::make_shared<const IsotropicSphere>(std::move(sphere));
   const auto draw = [=](Philox& random) {
@@ -154,7 +156,13 @@ DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere
 std::vector<ModelOption> sphere_options(std::vector<ModelOption> own) {
   own.push_back({"mass", 1.0, "total mass", Range::above(0), {}, false, dimension::mass});
   own.push_back({"virial_radius", 1.0, "G M^2 / (2 |W|)", Range::above(0), {}, false, dimension::length});
+  own.push_back(half_mass_radius_option());
   return own;
+}
+
+ModelOption half_mass_radius_option() {
+  return {"half_mass_radius", 0.0, "in place of virial_radius; 0: that holds", Range::at_least(0), {}, false,
+          dimension::length};
 }
 
 }  // namespace pergola

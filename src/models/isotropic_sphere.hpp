@@ -54,11 +54,19 @@ class IsotropicSphere {
 
   /// The mass that stars are drawn from.
   double mass() const { return knots_.mass[populated_ - 1]; }
+  /// The radius within which this mass lies.
+  double radius_of(double mass) const;
   /// ∫ M dM/r, of which G times is the size of the potential energy of the sphere alone.
   double self_energy() const;
   PhaseSpacePoint draw(Philox& random) const;
 
  private:
+  /// The knot below a mass, and how far it is to the next one in ln r.
+  struct Place {
+    std::size_t knot;
+    double t, radius;
+  };
+  Place place_of(double mass) const;
   double draw_speed(Philox& random, double depth, double bound) const;
   double distribution(double energy) const;
 
@@ -67,12 +75,14 @@ class IsotropicSphere {
   std::vector<double> bound_;  // of v² f at the knot's depth and anywhere farther out
 };
 
-/// Particles of a sphere alone, scaled to the model's options `mass` and `virial_radius`. The knots are in units with
-/// G = 1.
+/// Particles of a sphere alone, scaled to the model's options `mass` and `half_mass_radius` or `virial_radius`. The
+/// knots are in units with G = 1.
 DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere);
 
-/// The options `mass` and `virial_radius`, after `own`.
+/// The options `mass`, `virial_radius` and `half_mass_radius`, after `own`.
 std::vector<ModelOption> sphere_options(std::vector<ModelOption> own);
+
+ModelOption half_mass_radius_option();
 
 /// King's sphere of central depth w0 with lengths in King radii, speeds in σ and G = 1. The last knot is the edge.
 SphereKnots king_sphere(double w0);

@@ -20,13 +20,11 @@ namespace {
 
 /// The registry; models are listed to users in this order.
 const std::vector<ModelEntry>& entries() {
-  static const std::vector<ModelEntry> all{plummer_model(),     hernquist_model(),
-                                           nfw_model(),         king_model(),
-                                           sphere_model(),      cube_model(),
-                                           cosmology_model(),   exponential_disc_model(),
-                                           galaxy_model(),      m81_model(),
-                                           kepler_model(),      figure_eight_model(),
-                                           pythagorean_model(), lagrange_triangle_model(),
+  static const std::vector<ModelEntry> all{plummer_model(),      hernquist_model(),   nfw_model(),
+                                           king_model(),         cluster_model(),     sphere_model(),
+                                           cube_model(),         cosmology_model(),   exponential_disc_model(),
+                                           galaxy_model(),       m81_model(),         kepler_model(),
+                                           figure_eight_model(), pythagorean_model(), lagrange_triangle_model(),
                                            six_body_model()};
   return all;
 }
@@ -191,12 +189,15 @@ double equilibrium_energy(const ModelInput& input) {
   return -input.gravitational_constant() * mass * mass / (4 * input.number("virial_radius"));
 }
 
-/// Tolerances follow from the noise of n drawn stars, with a floor of a few percent.
+/// Tolerances follow from the noise of n drawn stars, with a floor of a few percent. The energy is that of the virial
+/// radius, if this is given.
 std::vector<Expectation> equilibrium_expectations(const ModelInput& input) {
   const double noise = 1 / std::sqrt(static_cast<double>(input.n()));
+  std::vector<Expectation> expected{{"virial_ratio", 0.5, std::max(0.05, 2 * noise)}};
+  if (input.number("half_mass_radius") > 0) return expected;
   const double energy = equilibrium_energy(input);
-  return {{"virial_ratio", 0.5, std::max(0.05, 2 * noise)},
-          {"energy", energy, std::max(0.02, 4 * noise) * std::abs(energy)}};
+  expected.push_back({"energy", energy, std::max(0.02, 4 * noise) * std::abs(energy)});
+  return expected;
 }
 
 Particles make_model(const std::string& name, const ModelOptions& options, int threads) {
@@ -249,6 +250,22 @@ std::optional<CosmologicalStart> model_cosmology(const std::string& name, const 
 
 std::string model_remark(const std::string& name, const ModelOptions& options) {
   return ask(&ModelEntry::remark, name, options);
+}
+
+std::string default_mass_remark(const std::string& name, const ModelOptions& options) {
+  constexpr double least_in_suns = 0.01;
+  const ModelInfo& model = checked_entry(name, options).info;
+  const ModelOption* option = find_option(model, "mass");
+  if (!option || options.units.name == nbody_units().name) return "";
+  const double mass = ModelInput(model, options, 1).number("mass"),
+               by_default = std::get<double>(option->default_value);
+  const auto n = model_count(model, options.n);
+  const double each = mass * options.units.mass_g / (solar_mass_kg * 1e3) / static_cast<double>(n);
+  if (mass != by_default || mass == 0 || each >= least_in_suns) return "";
+  return fmt::format(
+      "{}: mass is {}, its default, which leaves {:.2g} solar masses to each of {} particles; state it, "
+      "\"{} Msun\" for example",
+      name, to_text(mass), each, n, n);
 }
 
 int model_lattice(const std::string& name, const ModelOptions& options) {

@@ -68,11 +68,12 @@ struct ModelEntry {
 double equilibrium_energy(const ModelInput& input);
 std::vector<Expectation> equilibrium_expectations(const ModelInput& input);
 
-// In few_bodies.cpp, spheres.cpp, galaxy.cpp (galaxy, m81), exponential_disc.cpp and cosmology.cpp.
+// In few_bodies.cpp, spheres.cpp, cluster.cpp, galaxy.cpp (galaxy, m81), exponential_disc.cpp and cosmology.cpp.
 ModelEntry plummer_model();
 ModelEntry hernquist_model();
 ModelEntry nfw_model();
 ModelEntry king_model();
+ModelEntry cluster_model();
 ModelEntry sphere_model();
 ModelEntry cube_model();
 ModelEntry cosmology_model();

@@ -62,10 +62,23 @@ void scale_to_exact_energy(Particles& p, double energy, const ModelInput& input)
   for (auto* values : {&p.vx, &p.vy, &p.vz}) scale_values(*values, faster);
 }
 
+/// From the half-mass radius, if this is given.
+double plummer_scale(const ModelInput& input) {
+  const double half_mass_radius = input.number("half_mass_radius");
+  if (!(half_mass_radius > 0)) return physics::plummer_scale_per_virial_radius * input.number("virial_radius");
+  return half_mass_radius / physics::plummer_radius(0.5 * physics::plummer_mass_within(input.number("cutoff")));
+}
+
+/// -G M²/(4 r_v) of all stars within any cutoff.
+double plummer_energy(const ModelInput& input) {
+  const double mass = input.number("mass");
+  return -input.gravitational_constant() * mass * mass * physics::plummer_scale_per_virial_radius /
+         (4 * plummer_scale(input));
+}
+
 /// Drawn in units of the scale radius and G M = 1, then scaled to the options.
 DrawnModel plummer_stars(const ModelInput& input) {
-  const double mass = input.number("mass");
-  const double length = physics::plummer_scale_per_virial_radius * input.number("virial_radius");
+  const double mass = input.number("mass"), length = plummer_scale(input);
   const double speed = std::sqrt(input.gravitational_constant() * mass / length);
   const double within = physics::plummer_mass_within(input.number("cutoff"));
   const auto draw = [=](Philox& random) {
@@ -77,7 +90,9 @@ DrawnModel plummer_stars(const ModelInput& input) {
 
 Particles make_plummer(const ModelInput& input) {
   Particles particles = make_drawn(plummer_stars(input), input.threads());
-  if (input.flag("exact_energy")) scale_to_exact_energy(particles, equilibrium_energy(input), input);
+  if (input.flag("exact_energy"))
+    scale_to_exact_energy(
+        particles, input.number("half_mass_radius") > 0 ? plummer_energy(input) : equilibrium_energy(input), input);
   return particles;
 }
 
@@ -103,6 +118,7 @@ ModelEntry plummer_model() {
                  {},
                  false,
                  dimension::length},
+                half_mass_radius_option(),
                 {"exact_energy", false, "scale to K = 1/4 and W = -1/2 exactly; costs a sum over all pairs", {}, {}},
                 {"softening",
                  0.0,

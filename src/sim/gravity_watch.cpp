@@ -227,6 +227,10 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
     sentences.push_back({LogLevel::warning, std::move(text)});
   if (std::string text = default_softening_remark(config); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
+  for (const auto& part : config.particles.all())
+    if (!part.model.empty())
+      if (std::string text = default_mass_remark(part.model, part.options); !text.empty())
+        sentences.push_back({LogLevel::warning, std::move(text)});
   add_file_remarks(config, box(), sentences);
   for (Remark& remark : hard_pair_remarks(config, start_time(), pairs_)) sentences.push_back(std::move(remark));
   return sentences;

@@ -6,7 +6,7 @@ import resource
 
 import harness
 
-MODELS = {"plummer": 50, "hernquist": 50, "nfw": 50, "king": 50, "sphere": 50, "cube": 50, "exponential-disc": 50, "galaxy": 50, "m81": 50, "kepler": 2, "figure-eight": 3, "pythagorean": 3,
+MODELS = {"plummer": 50, "hernquist": 50, "nfw": 50, "king": 50, "cluster": 50, "sphere": 50, "cube": 50, "exponential-disc": 50, "galaxy": 50, "m81": 50, "kepler": 2, "figure-eight": 3, "pythagorean": 3,
           "lagrange-triangle": 3, "six-body": 6}
 
 
