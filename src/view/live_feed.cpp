@@ -191,11 +191,13 @@ bool LiveFeed::picture_wanted() const {
   });
 }
 
-/// At the start and at the end of a run pages get points and pictures without asking: those of their last requests.
+/// At the start and at the end of a run pages get points and pictures without asking: those of their last requests. The
+/// first sample is a small one, so that something is seen at once.
 LiveFeed::Wanted LiveFeed::wanted_now() const {
   Wanted wanted;
   const bool asked = wanted_ > 0 || !sights_wanted_.empty();
-  if (wanted_ > 0 || !asked) wanted.most = sample_size(std::max(wanted_, sampled_));
+  if (wanted_ > 0 || !asked) wanted.most = sample_size(points_ ? std::max(wanted_, sampled_) : 0);
+  wanted.new_sample = wanted.most > sampled_;
   if (!options_.density) return wanted;
   wanted.sights = sights_wanted_;
   if (!asked)
@@ -252,10 +254,12 @@ void LiveFeed::show_points(System& system, const Wanted& wanted) {
     say(error.what());
   }
   const double cost = seconds_since(begin);
-  const double wait = options_.most_share > 0 ? std::max(shortest_between_points, cost / options_.most_share) : 0;
+  const bool waits = options_.most_share > 0 && !wanted.new_sample;  // to choose a sample takes long, but only once
+  const double wait = waits ? std::max(shortest_between_points, cost / options_.most_share) : 0;
   const std::lock_guard lock(mutex_);
   next_points_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait));
-  if (wanted.most > 0) wanted_ = 0, points_steps_ = steps_;
+  const std::int64_t asked = std::exchange(wanted_, wanted.most > 0 ? 0 : wanted_);
+  if (wanted.most > 0) points_steps_ = steps_;
   sights_wanted_.clear();
   if (!wanted.sights.empty()) pictures_steps_ = steps_;
   if (!points && pictures.empty()) return;
@@ -264,6 +268,7 @@ void LiveFeed::show_points(System& system, const Wanted& wanted) {
   if (points) {
     sampled_ = wanted.most;
     points_ = std::move(points);
+    if (!has(asked)) wanted_ = asked;  // of the first sample: what was asked for comes next
   }
   if (!pictures.empty()) pictures_ = std::move(pictures);
 }

@@ -68,7 +68,8 @@ class PERGOLA_API LiveFeed final : public ViewFeed, public RunWatcher {
   std::string fork(const std::string& keys);
   /// What pages have asked for.
   struct Wanted {
-    std::int64_t most = 0;  // points; 0: none
+    std::int64_t most = 0;    // points; 0: none
+    bool new_sample = false;  // larger than all before
     std::vector<Sight> sights;
   };
   Wanted wanted_now() const;

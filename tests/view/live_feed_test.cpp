@@ -144,7 +144,8 @@ TEST_F(LiveFeeds, SendACoarserSampleAtOnceAndAFinerOneWhenItIsMade) {
                        return points;
                      },
                  .most_share = 0});
-  live.show(*system_);  // at the start nobody has asked
+  EXPECT_FALSE(newest(live, 0, 100'000));  // the page is there before the first step
+  live.show(*system_);
   const auto coarse = newest(live, 0, 100'000);
   ASSERT_TRUE(coarse);
   EXPECT_EQ(header_of(*coarse).at("count"), 5);
@@ -159,14 +160,18 @@ TEST_F(LiveFeeds, SendACoarserSampleAtOnceAndAFinerOneWhenItIsMade) {
 TEST_F(LiveFeeds, ShowAHeldRunAtOnce) {
   LiveFeed live(files_, config_, folder_ / "cluster",
                 {.control = true, .points = points_of, .density = density_of, .most_share = 1e-12});
-  live.show(*system_);  // next time after centuries
+  live.show(*system_);  // a sample is chosen, which counts as no work
   step();
   EXPECT_FALSE(newest(live, 1));
+  EXPECT_TRUE(look(live).show);
+  live.show(*system_);  // next time after centuries
+  step();
+  EXPECT_FALSE(newest(live, 2));
   EXPECT_FALSE(look(live).show);
   live.act("pause", "");
   EXPECT_TRUE(look(live).show);
   live.show(*system_);
-  EXPECT_EQ(header_of(*newest(live, 1)).at("time"), 0.125);
+  EXPECT_EQ(header_of(*newest(live, 2)).at("time"), 0.25);
   EXPECT_FALSE(look(live).show);  // once
   EXPECT_FALSE(live.newest_density(0, from_above(1, 8)));
   EXPECT_TRUE(look(live).show);
