@@ -95,6 +95,7 @@ void add_run(Command program, Context& context);
 void add_plan(Command program, Context& context);
 void add_devices(Command program, Context& context);
 void add_force(Command program, Context& context);
+void add_fork(Command program, Context& context);
 void add_ic(Command program, Context& context);
 void add_info(Command program, Context& context);
 void add_merge(Command program, Context& context);

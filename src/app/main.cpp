@@ -67,6 +67,7 @@ void add_global_options(CLI::App& program, Context& context) {
 void add_commands(Command program, Context& context) {
   add_ic(program, context);
   add_run(program, context);
+  add_fork(program, context);
   add_plan(program, context);
   add_force(program, context);
   add_info(program, context);

@@ -9,8 +9,14 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/checkpoint.hpp"
+#include "io/checkpoint_reader.hpp"
 #include "io/write_queue.hpp"
+#include "outputs/checkpoint_output.hpp"
 #include "outputs/output.hpp"
+#include "run/resume.hpp"
+#include "run/run_directory.hpp"
+#include "run/run_record.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola {
@@ -28,8 +34,8 @@ constexpr const char* configuration_name = "run.toml";
 std::string forked_configuration(const RunConfig& config, const std::vector<std::string>& sets) {
   if (!system_entry(config).starts_from_snapshots)
     throw Error(ErrorKind::input,
-                "fork: expected a run under gravity, whose particles can be read from a snapshot; go on from a copy of "
-                "this run's directory with --resume");
+                "fork: expected a run under gravity, whose particles can be read from a snapshot; write a checkpoint "
+                "and branch off with: pergola fork DIR --set KEY=VALUE -o NEW");
   RunConfig from_here = config;
   from_here.particles = {};
   from_here.particles.file = particles_name;
@@ -60,13 +66,72 @@ std::string shell_word(const std::string& text) {
   return fmt::format("'{}'", quoted);
 }
 
+std::string start_command(const fs::path& directory) {
+  return fmt::format("pergola run {} -o {} --resume", shell_word((directory / configuration_name).string()),
+                     shell_word(directory.string()));
+}
+
 /// The absolute path, without a separator at its end.
 fs::path named(const fs::path& directory) {
   const fs::path path = fs::absolute(directory).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
 }
 
+/// Two names of the same bytes where the file system can: no checkpoint is ever changed in place.
+void link_or_copy(const fs::path& file, const fs::path& to) {
+  std::error_code error;
+  fs::create_hard_link(file, to, error);
+  if (error) fs::copy_file(file, to);
+}
+
+/// The logs whose lines the checkpoint counts; a resumed run drops the lines after it.
+void copy_logs(const fs::path& from, const fs::path& to, const OutputMemory& memory) {
+  for (const OutputEntry& entry : output_entries())
+    for (const std::string& name : entry.files)
+      if (memory.contains(entry.name + "_rows") && fs::exists(from / name)) fs::copy_file(from / name, to / name);
+}
+
+fs::path checkpoint_to_fork(const fs::path& from, const std::string& name,
+                            const std::function<void(const std::string&)>& notice) {
+  const fs::path folder = from / checkpoint_folder;
+  if (name.empty()) {
+    if (const auto newest = checkpoint_to_resume(folder, notice)) return *newest;
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected the directory of a run with a checkpoint, found none", from.string()));
+  }
+  const fs::path file = fs::exists(folder / name) ? folder / name : fs::path(name);
+  CheckpointReader(file).verify();
+  return file;
+}
+
 }  // namespace
+
+RunBranch fork_run(const fs::path& from, const std::string& checkpoint, const std::vector<std::string>& sets,
+                   const fs::path& to, const std::function<void(const std::string&)>& notice) {
+  RunBranch branch;
+  branch.checkpoint = checkpoint_to_fork(from, checkpoint, notice);
+  const RunPosition before = read_description(CheckpointReader(branch.checkpoint).description());
+  const RunConfig config = parse_config(config_text(before.config), "fork", sets);
+  check_forkable(config, before.config);
+  branch.time = before.time;
+  RunDirectory directory(to, RunDirectory::Use::fresh);
+  try {
+    fs::create_directories(directory.checkpoints());
+    for (const fs::path& file : checkpoint_files(branch.checkpoint))
+      link_or_copy(file, directory.checkpoints() / file.filename());
+    copy_logs(from, to, before.outputs);
+    write_text(directory.run_json(), branch_text(config, {named(from), branch.checkpoint, before.time, sets}));
+    write_text(to / configuration_name, config_text(config));
+  } catch (const fs::filesystem_error& error) {
+    directory.clear();
+    throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", to.string(), error.code().message()));
+  } catch (...) {
+    directory.clear();
+    throw;
+  }
+  branch.command = start_command(to);
+  return branch;
+}
 
 RunFork::RunFork(const RunConfig& config, const fs::path& directory, const std::vector<std::string>& sets)
     : origin_(named(directory)), sets_(sets), configuration_(forked_configuration(config, sets)) {
@@ -78,10 +143,7 @@ RunFork::~RunFork() {
   fs::remove(directory_, ignored);  // refused if the directory is not empty
 }
 
-std::string RunFork::command() const {
-  return fmt::format("pergola run {} -o {} --resume", shell_word((directory_ / configuration_name).string()),
-                     shell_word(directory_.string()));
-}
+std::string RunFork::command() const { return start_command(directory_); }
 
 /// The snapshot is on disk before the configuration is written.
 void RunFork::write(System& system) const {

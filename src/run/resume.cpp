@@ -13,6 +13,7 @@
 #include "io/checkpoint.hpp"
 #include "run/run_record.hpp"
 #include "sim/system_entry.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -24,29 +25,62 @@ std::string value_text(const ModelValue& value) {
   return std::get<std::string>(value);
 }
 
-/// The error names the key, both values, and what the user can do.
-[[noreturn]] void refuse_change(const RunConfig& now, const std::string& key, const std::string& is,
-                                const std::string& was) {
-  throw Error(ErrorKind::input, fmt::format("{}: {} is {}, but the run to resume was made with {}: set it back, or "
-                                            "start again with --overwrite",
-                                            now.source, key, is, was));
-}
-
 /// run.precision is compared by its meaning, because "auto" means one of the others.
 bool may_change(const std::string& key) {
   return key == "run.end_time" || key == "run.device" || key == "run.threads" || key == "run.precision" ||
          key.starts_with("output.");
 }
 
+/// What each step asks for anew. A fixed step is none of these: its number is the time.
+bool is_accuracy(const std::string& key, const RunConfig& config) {
+  if (key == "time.eta" || key == "time.courant")
+    return config.time.adaptive || integrator_entry(config.time.integrator).in_blocks(config.time);
+  return key == "time.corrector_iterations" || key == "gravity.tree.accuracy" || key == "gravity.tree.opening" ||
+         key == "gravity.tree.opening_angle" || key == "gravity.tree.order" || key == "gravity.mesh.tolerance" ||
+         key == "gravity.mesh.cycles";
+}
+
+/// Compares the configuration of a session with that of the run so far.
+class Comparison {
+ public:
+  Comparison(const RunConfig& now, const RunConfig& before, bool forks) : now_(now), before_(before), forks_(forks) {}
+  void check() const;
+
+ private:
+  [[noreturn]] void refuse_change(const std::string& key, const std::string& is, const std::string& was) const;
+  void check_part(const std::string& table, const RunConfig::ParticlesPart& a, const RunConfig::ParticlesPart& b) const;
+  void check_particles() const;
+
+  const RunConfig &now_, &before_;
+  bool forks_;
+};
+
+/// The error names the key, both values, and what the user can do.
+void Comparison::refuse_change(const std::string& key, const std::string& is, const std::string& was) const {
+  if (forks_)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} is {}, but the run was made with {}: a branch goes on from the state of its steps "
+                            "and may change [output], run.end_time and the accuracy (time.eta with steps that are "
+                            "chosen anew, gravity.tree.accuracy); for more begin a run with a snapshot "
+                            "(particles.file)",
+                            now_.source, key, is, was));
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {} is {}, but the run to resume was made with {}: set it back, {}or start again with "
+                          "--overwrite",
+                          now_.source, key, is, was,
+                          is_accuracy(key, now_)
+                              ? fmt::format("branch off with `pergola fork DIR --set {}={} -o NEW`, ", key, is)
+                              : ""));
+}
+
 /// Compares the model with all its options. A file may have moved: the checkpoint holds its particles.
-void check_part(const RunConfig& now, const std::string& table, const RunConfig::ParticlesPart& a,
-                const RunConfig::ParticlesPart& b) {
+void Comparison::check_part(const std::string& table, const RunConfig::ParticlesPart& a,
+                            const RunConfig::ParticlesPart& b) const {
   const auto kind = [](const auto& p) { return p.file.empty() ? "model " + p.model : std::string("a file"); };
-  if (kind(a) != kind(b)) refuse_change(now, fmt::format("[{}]", table), kind(a), kind(b));
-  if (a.options.n != b.options.n)
-    refuse_change(now, table + ".n", std::to_string(a.options.n), std::to_string(b.options.n));
+  if (kind(a) != kind(b)) refuse_change(fmt::format("[{}]", table), kind(a), kind(b));
+  if (a.options.n != b.options.n) refuse_change(table + ".n", std::to_string(a.options.n), std::to_string(b.options.n));
   if (a.options.seed != b.options.seed)
-    refuse_change(now, table + ".seed", std::to_string(a.options.seed), std::to_string(b.options.seed));
+    refuse_change(table + ".seed", std::to_string(a.options.seed), std::to_string(b.options.seed));
   const auto text_of = [](const auto& p, const std::string& name) {
     const auto found = p.options.values.find(name);
     return found == p.options.values.end() ? std::string("the default") : value_text(found->second);
@@ -54,39 +88,43 @@ void check_part(const RunConfig& now, const std::string& table, const RunConfig:
   for (const auto* options : {&a.options.values, &b.options.values})
     for (const auto& [name, value] : *options)
       if (text_of(a, name) != text_of(b, name))
-        refuse_change(now, fmt::format("{}.{}", table, name), text_of(a, name), text_of(b, name));
+        refuse_change(fmt::format("{}.{}", table, name), text_of(a, name), text_of(b, name));
 }
 
 /// Of both parts if two systems were put on an orbit.
-void check_particles(const RunConfig& now, const RunConfig& before) {
-  const auto &a = now.particles, &b = before.particles;
+void Comparison::check_particles() const {
+  const auto &a = now_.particles, &b = before_.particles;
   const auto count = [](const auto& p) { return p.parts.empty() ? std::string("one system") : "two parts"; };
-  if (a.parts.size() != b.parts.size()) refuse_change(now, "[particles]", count(a), count(b));
-  if (a.parts.empty()) return check_part(now, "particles", a, b);
+  if (a.parts.size() != b.parts.size()) refuse_change("[particles]", count(a), count(b));
+  if (a.parts.empty()) return check_part("particles", a, b);
   for (std::size_t k = 0; k < a.parts.size(); ++k)
-    check_part(now, fmt::format("particles.parts.{}", k + 1), a.parts[k], b.parts[k]);
+    check_part(fmt::format("particles.parts.{}", k + 1), a.parts[k], b.parts[k]);
+}
+
+void Comparison::check() const {
+  const KindEntry &kind = kind_of(now_), &kind_before = kind_of(before_);
+  if (kind.name != kind_before.name) {
+    const std::string& table = kind.table.empty() ? kind_before.table : kind.table;
+    const auto given = [&](const KindEntry& one) { return one.table == table ? "given" : "not given"; };
+    refuse_change(fmt::format("[{}]", table), given(kind), given(kind_before));
+  }
+  for (const auto& key : config_keys()) {
+    if (!key.text || may_change(key.path) || !has_key(kind, key.path)) continue;
+    if (forks_ && is_accuracy(key.path, now_)) continue;
+    const std::string is = key.text(now_), was = key.text(before_);
+    const auto shown = [](const std::string& value) { return value.empty() ? "not given" : value; };
+    if (is != was) refuse_change(key.path, shown(is), shown(was));
+  }
+  if (now_.precision() != before_.precision())
+    refuse_change("run.precision", std::string(precision_name(now_.precision())),
+                  std::string(precision_name(before_.precision())));
+  check_particles();
 }
 
 }  // namespace
 
-void check_resumable(const RunConfig& now, const RunConfig& before) {
-  const KindEntry &kind = kind_of(now), &kind_before = kind_of(before);
-  if (kind.name != kind_before.name) {
-    const std::string& table = kind.table.empty() ? kind_before.table : kind.table;
-    const auto given = [&](const KindEntry& one) { return one.table == table ? "given" : "not given"; };
-    refuse_change(now, fmt::format("[{}]", table), given(kind), given(kind_before));
-  }
-  for (const auto& key : config_keys()) {
-    if (!key.text || may_change(key.path) || !has_key(kind, key.path)) continue;
-    const std::string is = key.text(now), was = key.text(before);
-    const auto shown = [](const std::string& value) { return value.empty() ? "not given" : value; };
-    if (is != was) refuse_change(now, key.path, shown(is), shown(was));
-  }
-  if (now.precision() != before.precision())
-    refuse_change(now, "run.precision", std::string(precision_name(now.precision())),
-                  std::string(precision_name(before.precision())));
-  check_particles(now, before);
-}
+void check_resumable(const RunConfig& now, const RunConfig& before) { Comparison(now, before, false).check(); }
+void check_forkable(const RunConfig& now, const RunConfig& before) { Comparison(now, before, true).check(); }
 
 std::optional<std::filesystem::path> checkpoint_to_resume(const std::filesystem::path& folder,
                                                           const std::function<void(const std::string&)>& notice) {

@@ -14,6 +14,8 @@ namespace pergola {
 
 /// Throws Error(input) naming the first key that a resumed run may not change.
 void check_resumable(const RunConfig& now, const RunConfig& before);
+/// The same for a branch (run/fork.hpp), which may also change the accuracy of forces and steps.
+void check_forkable(const RunConfig& now, const RunConfig& before);
 
 /// The newest checkpoint of a folder that can be used, with a notice if an older one has to be; none if none was ever
 /// written. If there are some and none can be used: throws Error(input) with what was found and what to do.

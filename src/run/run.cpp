@@ -120,6 +120,7 @@ class Run {
   std::int64_t every_steps_ = 0;  // steps pause after multiples of it, for outputs; 0: for none
   bool fresh_ = false;            // this session began the run
   bool watched_ = false;          // on rank 0
+  std::string forked_from_;       // of a branch, on rank 0
 
   WorkCurve pace_;  // of this session's steps
   Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_;
@@ -247,7 +248,14 @@ void Run::begin_resumed(const std::filesystem::path& path) {
   std::optional<CheckpointReader> checkpoint;
   on_all(*communicator_, [&] { checkpoint.emplace(path); });
   const RunPosition before = read_description(checkpoint->description());
-  check_resumable(config_, before.config);
+  std::string branch;  // the configuration of a branch; its first checkpoint is still that of the run it came from
+  on_root(*communicator_, [&] {
+    auto record = read_branch(directory_->run_json());
+    forked_from_ = std::move(record.forked_from), branch = std::move(record.configuration);
+  });
+  share(*communicator_, branch);
+  check_resumable(config_,
+                  branch.empty() ? before.config : parse_config(branch, (options_.directory / "run.json").string()));
   make_system_from(&*checkpoint);
   checkpoint.reset();
   const double time = system_->step_time(), start = system_->start_time();
@@ -424,7 +432,7 @@ OutputMemory Run::memory() const {
 /// Rewrites run.json as a whole, and returns its text.
 std::string Run::write_record(const std::string& status, const std::optional<RankTimes>& ranks,
                               const std::optional<MostMemory>& memory) {
-  const RunRecord record{status, wall_seconds(), communicator_->size(), ranks, memory};
+  const RunRecord record{status, wall_seconds(), communicator_->size(), ranks, memory, forked_from_};
   const std::string text = record_text(config_, *system_, context_.results, record);
   write_text(directory_->run_json(), text);
   return text;

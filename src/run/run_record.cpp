@@ -128,7 +128,7 @@ std::string text_at(const ordered_json& record, const char* path) {
 
 /// For an error's text. An unknown status is not quoted, because it may be any text of another file.
 std::string status_text(const std::string& status) {
-  for (const char* known : {"running", "interrupted", "failed"})
+  for (const char* known : {"running", "interrupted", "failed", "forked"})
     if (status == known) return fmt::format("one that is {}", known);
   return "no status of a run";
 }
@@ -180,6 +180,7 @@ std::string record_text(const RunConfig& config, const System& system, const Run
   text["energy_end"] = results.end ? to_json(*results.end, config) : ordered_json();
   text["energy_error"] = results.end && results.energy_error ? ordered_json(*results.energy_error) : ordered_json();
   text["checks"] = to_json(results.checks);
+  if (!record.forked_from.empty()) text["forked_from"] = ordered_json::parse(record.forked_from);
   if (!results.control.empty()) text["control"] = to_json(results.control);
   text["hashes"] = {{"program", or_null(program_hash())},
                     {"configuration", hash_of_text(config_text(config))},
@@ -234,6 +235,27 @@ std::vector<ControlLine> read_control(const std::filesystem::path& run_json) {
   return control;
 }
 
+std::string branch_text(const RunConfig& config, const BranchOrigin& origin) {
+  ordered_json text;
+  text["status"] = "forked";
+  text["version"] = version();
+  text["forked_from"] = {{"directory", origin.directory.string()},
+                         {"checkpoint", origin.checkpoint.filename().string()},
+                         {"time", origin.time},
+                         {"changes", origin.changes}};
+  if (const std::string before = read_branch(origin.directory / "run.json").forked_from; !before.empty())
+    text["forked_from"]["forked_from"] = ordered_json::parse(before);
+  text["configuration_toml"] = config_text(config);
+  return text_of(text);
+}
+
+BranchRecord read_branch(const std::filesystem::path& run_json) {
+  std::ifstream file(run_json, std::ios::binary);
+  const auto text = ordered_json::parse(file, nullptr, false);
+  if (!text.is_object() || !text.contains("forked_from")) return {};
+  return {text.at("forked_from").dump(), text_at(text, "/configuration_toml")};
+}
+
 std::string failure_text(const std::exception& error, const System& system) {
   ordered_json text;
   text["error"] = error.what();
@@ -282,6 +304,7 @@ FinishedRecord read_record_to_reproduce(const std::filesystem::path& run_json) {
   const auto json = ordered_json::parse(record.text, nullptr, false);
   if (!json.is_object()) refuse("something that is not a JSON object");
   if (const std::string status = text_at(json, "/status"); status != "finished") refuse(status_text(status));
+  if (json.contains("forked_from")) refuse("that of a branch: branch off again with pergola fork");
   if (text_at(json, final_state).empty()) refuse("no hash of the final state (an older version wrote it)");
   const std::string configuration = text_at(json, "/configuration_toml");
   if (configuration.empty()) refuse("no configuration_toml");

@@ -22,6 +22,7 @@ struct RunRecord {
   int ranks = 1;
   std::optional<RankTimes> times{};    // with several ranks, at the end of a session
   std::optional<MostMemory> memory{};  // at the end of a session
+  std::string forked_from{};           // of a branch: JSON
 };
 
 /// The text of run.json. `results`: what the outputs have found so far.
@@ -37,6 +38,20 @@ struct FinishedRun {
 std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json);
 /// The commands that earlier sessions of the run were given; none if there is no record of them.
 std::vector<ControlLine> read_control(const std::filesystem::path& run_json);
+
+/// Where a branch begins (run/fork.hpp).
+struct BranchOrigin {
+  std::filesystem::path directory, checkpoint;
+  double time = 0;
+  std::vector<std::string> changes;  // "key=value"
+};
+/// The run.json of a branch before its first step. If the origin is a branch too, with the origin of that.
+std::string branch_text(const RunConfig& config, const BranchOrigin& origin);
+/// Of the run.json of a branch: its origin as JSON, and its configuration. Empty if the run is no branch.
+struct BranchRecord {
+  std::string forked_from, configuration;
+};
+BranchRecord read_branch(const std::filesystem::path& run_json);
 
 /// failure.json: the error, the time, and the particle's state if one particle caused it.
 std::string failure_text(const std::exception& error, const System& system);
