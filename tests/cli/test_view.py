@@ -106,7 +106,7 @@ class View(CliTest):
         self.good("--quiet", "run", config, "-o", out)
         with Page("view", out) as page:
             line = self.open(page)
-            header, _ = points(line.ask(ask="snapshot", number=1, most=100))
+            header, _ = points(line.ask(ask="snapshot", number=5, most=100))  # that of step 5
             charge, field = header["maps"]
             self.assertEqual((charge["title"], field["title"]), ("charge density", "|E|"))
             self.assertEqual((charge["unit"], charge["width"], charge["height"], charge["side"]), ("e n_0", 16, 8, [16, 8]))
@@ -116,7 +116,7 @@ class View(CliTest):
             along, waves = header["curves"]
             self.assertEqual((along["title"], along["x"]), ("Ex(x)", list(range(16))))
             self.assertEqual((waves["title"], waves["look"], len(waves["y"])), ("Ex by kx", "logarithmic", 8))
-            header, levels = picture(line.ask(ask="density", number=1, **from_above(100.0, 2)))
+            header, levels = picture(line.ask(ask="density", number=5, **from_above(100.0, 2)))
             self.assertEqual(header["total"], 512)
             self.assertEqual(header["most"], 512)  # all on one side of the origin, for vx is seen from above
             self.assertEqual(levels, [0, 255, 0, 0])
