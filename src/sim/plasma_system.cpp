@@ -284,8 +284,8 @@ Particles PlasmaSystem::sample(std::int64_t most) {
   return sample;
 }
 
-/// For pages: on one process with velocities of half a step before, which nobody sees; to find those of now takes three
-/// times as long.
+/// For pages: on one process the velocities are those of half a step before; finding those of now takes three times as
+/// long.
 SampledPoints PlasmaSystem::sample_points(std::int64_t most) {
   SampledPoints points;
   const double length = units_.length().file, velocity = units_.velocity().file;
