@@ -37,13 +37,14 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
         laws_(external_laws<Real>(gravity, device_)) {
     if (ranks_) {
       auto spread = std::make_unique<DistributedDirectCuda<P>>(gravity, device_, ranks_);
-      spread_ = spread.get(), sums_ = &spread->sums();
+      spread_ = spread.get(), sums_ = &spread->sums(), pairs_ = spread.get();
       solver_ = std::move(spread);
     } else {
       auto whole = std::make_unique<DirectCuda<P>>(gravity, device_);
-      sums_ = &whole->sums();
+      sums_ = &whole->sums(), pairs_ = whole.get();
       solver_ = std::move(whole);
     }
+    if (laws_.size() > 0) solver_ = add_external_potentials(std::move(solver_), gravity, device_);
     int multiprocessors = 0;
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.ordinal()),
           "multiprocessor count");
@@ -75,7 +76,8 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   StepArrays<Real> arrays();
   Correction<P> correction();
   Forces<Real> forces();
-  void evaluate(std::int64_t n, const std::int64_t* index, unsigned want, const Forces<Real>& into, double time);
+  void evaluate(Solver<Real>& solver, std::int64_t n, const std::int64_t* index, unsigned want,
+                const Forces<Real>& into, double time);
   void launch_begin();
   void launch_end(const Correction<P>& correction);
   void launch_piece(const Correction<P>& correction);
@@ -93,9 +95,10 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   Profile* profile_;
   std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
+  Solver<Real>* pairs_ = nullptr;               // it without external potentials, which the kernels of a step add
   DirectSums<P>* sums_ = nullptr;               // of the solver
   DistributedDirectCuda<P>* spread_ = nullptr;  // the solver of ranks
-  Buffer<physics::ExternalLaw<Real>> laws_;     // of external potentials, which the kernels add
+  Buffer<physics::ExternalLaw<Real>> laws_;     // of external potentials
   unsigned correct_blocks_ = 0;
   std::int64_t total_ = 0;  // particles on all ranks
 
@@ -181,12 +184,12 @@ Correction<P> HermiteCuda<P>::correction() {
   return c;
 }
 
-/// Forces by the solver, with coincident particles named by their ids.
+/// Forces by a solver, with coincident particles named by their ids.
 template <Precision P>
-void HermiteCuda<P>::evaluate(std::int64_t n, const std::int64_t* index, unsigned want, const Forces<Real>& into,
-                              double time) {
+void HermiteCuda<P>::evaluate(Solver<Real>& solver, std::int64_t n, const std::int64_t* index, unsigned want,
+                              const Forces<Real>& into, double time) {
   try {
-    solver_->evaluate({index, n, n}, want, into);
+    solver.evaluate({index, n, n}, want, into);
   } catch (const CoincidentParticles& collision) {
     const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
     throw with_ids(collision, id(collision.first()), id(collision.second()), time);
@@ -205,11 +208,7 @@ void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   solver_->prepare(state_.sources());
   auto into = forces();
   into.potential = potential.data();
-  evaluate(state_.count(), nullptr, want_acceleration | want_jerk | want_potential, into, time);
-  if (laws_.size() > 0) {
-    const std::int64_t n = state_.count();
-    add_external_cuda(device_, AddExternal<Real>{laws_.data(), laws_.size(), state_.sources(), {nullptr, n, n}, into});
-  }
+  evaluate(*solver_, state_.count(), nullptr, want_acceleration | want_jerk | want_potential, into, time);
   state_.counts.interactions += total_ * total_;
   state_.set_first_forces(new_a_, new_j_, potential, options_, gravity_, ranks_.get());
   allocate_scratch();
@@ -302,7 +301,7 @@ bool HermiteCuda<P>::step_with_ranks() {
   for (int evaluation = 1; evaluation == 1 || schedule_.repeated > 0; ++evaluation) {
     device_schedule_.from_host(&schedule_);
     if (state_.count() > 0) launch_begin();
-    evaluate(n, active_.data(), want_acceleration | want_jerk, forces(), end);
+    evaluate(*pairs_, n, active_.data(), want_acceleration | want_jerk, forces(), end);
     launch_end(c);
     n = agree_on_step(n, evaluation, end);
   }
@@ -369,7 +368,7 @@ void HermiteCuda<P>::report_fault() {
     const Buffer<std::int64_t> index(device_, std::vector<std::int64_t>{place});
     try {
       // The sources are still those of the failed step: the solver finds the partner, if there is one.
-      solver_->evaluate({index.data(), 1, 1, 0}, want_acceleration | want_jerk, forces());
+      pairs_->evaluate({index.data(), 1, 1, 0}, want_acceleration | want_jerk, forces());
     } catch (const CoincidentParticles& collision) {
       throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), end);
     }
@@ -416,7 +415,7 @@ void HermiteCuda<P>::finish(double end) {
   c.on_grid = false;
   c.collected = true;
   for (c.step.evaluation = 1; c.step.evaluation <= (everywhere_ ? most_evaluations_ : 1); ++c.step.evaluation) {
-    evaluate(n, active_.data(), want_acceleration | want_jerk, forces(), end);
+    evaluate(*pairs_, n, active_.data(), want_acceleration | want_jerk, forces(), end);
     launch_end(c);
     if (ranks_) agree_on_step(n, c.step.evaluation, end);
   }
