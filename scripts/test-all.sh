@@ -32,7 +32,7 @@ build_release() { # what the tests of the release build need, once
 }
 of_release() { build_release && run_tests build/release "$@"; }
 of_asan() {  # HDF5 keeps memory until the process ends
-  scripts/build.sh asan pergola_tests toys pergola_fuzz && ASAN_OPTIONS=detect_leaks=0 run_tests build/asan "$@"
+  scripts/build.sh asan -DPERGOLA_TEST_ROOMS= pergola_tests toys pergola_fuzz && ASAN_OPTIONS=detect_leaks=0 run_tests build/asan "$@"
 }
 
 # Each function is one stage.
@@ -46,8 +46,8 @@ cuda() {
     scripts/build.sh dev pergola_program pergola_tests
   fi
 }
-asan() { of_asan unit slow; }
-tsan() { scripts/build.sh tsan pergola_tests && TSAN_OPTIONS=halt_on_error=1 run_tests build/tsan threads slow; }
+asan() { of_asan unit 'slow|heavy'; }
+tsan() { scripts/build.sh tsan pergola_tests && TSAN_OPTIONS=halt_on_error=1 run_tests build/tsan threads 'slow|heavy'; }
 fuzz() { of_asan fuzz; }
 install() { of_release install; }
 browser() {

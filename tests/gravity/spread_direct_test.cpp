@@ -22,6 +22,9 @@ namespace pergola {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*DistributedDirect.HasTheSumsOfOneRankBitByBit*");
+PERGOLA_MARK(heavy, "*DistributedDirect.WhatTravelsIsTheLess*");
+PERGOLA_MARK(heavy, "*DistributedDirect.ParticlesInOnePlaceAreNamedByAllRanks*");
 
 constexpr unsigned all_sums = want_acceleration | want_jerk | want_potential;
 

@@ -16,6 +16,7 @@ namespace pergola {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*DistributedMeshForces.HaveTheBitsOfOneRankWhereParticlesAreInFewPlanes*");
 
 class DistributedMeshForces : public DeviceTest {};
 

@@ -23,6 +23,7 @@ namespace pergola {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*DistributedTree.HasTheForcesOfOneRankBitByBit*");
 
 /// A cluster of Plummer's density, cut at ten lengths; masses by `unequal`, species 1 and 2.
 Particles cluster(std::int64_t n, bool unequal) {

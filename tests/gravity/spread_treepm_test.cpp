@@ -24,6 +24,9 @@ namespace pergola {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*DistributedTreePm.AnyPrecisionWillDo*");
+PERGOLA_MARK(heavy, "*DistributedTreePm.HasTheForcesOfOneRankBitByBit*");
+PERGOLA_MARK(heavy, "*DistributedTreePm.SofteningMayDifferBySpecies*");
 
 // Reference: the solver of one rank on the same device, whose forces are compared bit by bit.
 

@@ -10,11 +10,14 @@
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "domain/share_source.hpp"
+#include "marks.hpp"
 #include "models/lagrangian.hpp"
 #include "models/model_source.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(heavy, "*SharedModel.OfAGlassHasTheBitsOfOneRank*");
 
 std::shared_ptr<Communicator> shared(Communicator& communicator) {
   return {&communicator, [](Communicator*) {}};

@@ -14,12 +14,15 @@
 #include "analysis/force_audit.hpp"
 #include "io/checkpoint.hpp"
 #include "io/snapshot.hpp"
+#include "marks.hpp"
 #include "run/run.hpp"
 #include "sim/gravity_system.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(heavy, "*ManagedRuns.ForceAuditMeasuresTheErrorThatForceFinds*");
 
 namespace fs = std::filesystem;
 

@@ -21,6 +21,7 @@ namespace pergola {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*DistributedRuns.OfAnExpandingUniverseWithTreePmLeaveTheFilesOfOneRank*");
 
 namespace fs = std::filesystem;
 

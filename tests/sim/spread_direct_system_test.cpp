@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(heavy, "*DistributedDirectSystem.HasTheBitsOfOneRankWith*");
+PERGOLA_MARK(heavy, "*DistributedDirectSystem.SofteningMayBeZero*");
 
 const Settings leapfrog{"gravity.solver=direct", "gravity.softening=0.01"};
 const Settings hermite{"gravity.solver=direct", "gravity.softening=0.05", "time.integrator=hermite",

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "marks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_memory.hpp"
 #include "sim/spread_seen.hpp"
@@ -11,6 +12,8 @@
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(heavy, "*DistributedTreeRuns.HaveTheEnergiesOfOneRankOfManyParticles*");
 
 const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01"};
 const Settings open_treepm{"gravity.solver=treepm", "gravity.mesh.boundary=isolated", "gravity.mesh.box=auto",

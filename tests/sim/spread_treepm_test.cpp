@@ -1,9 +1,12 @@
+#include "marks.hpp"
 #include "sim/spread_memory.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(heavy, "*DistributedTreePmRuns.HaveTheBitsOfOneRankWithBlockSteps*");
 
 const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
                       "gravity.tree.accuracy=1e-2"};

@@ -8,12 +8,15 @@
 
 #include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
+#include "marks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+PERGOLA_MARK(heavy, "*WorkPlacesOfRuns.StepsThatFollowOneAnotherDoNotSendTheirParticles*");
 
 const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01",
                     "time.step=0.03125"};

@@ -14,6 +14,8 @@ namespace pergola {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*ShownRun.GoesOnWithTheSameBits*");
+PERGOLA_MARK(heavy, "*ShownRun.HasTheEnergiesOfItsParticlesOnTheHost*");
 
 class ShownRun : public DeviceTest {};
 

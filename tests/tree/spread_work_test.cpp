@@ -18,6 +18,7 @@ namespace pergola::tree {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*DistributedWork.TheSecondTreeIsCutByTheWorkOfTheFirst*");
 
 /// Half of them anywhere in a cube, half in a clump, where particles have more near ones.
 struct Clustered {

@@ -19,6 +19,7 @@ namespace pergola::tree {
 namespace {
 
 PERGOLA_MARK(threads, "*");
+PERGOLA_MARK(heavy, "*InteractionLists.EveryParticleWithinTheCutOffActsOnce*");
 
 /// What a side of a comparison differs by: more than the rounding of an inverse root.
 constexpr double little = 1e-9;
