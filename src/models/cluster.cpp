@@ -20,6 +20,7 @@
 #include "models/mass_function.hpp"
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
+#include "physics/kepler.hpp"
 #include "physics/stellar.hpp"
 
 namespace pergola {

@@ -70,6 +70,35 @@ PERGOLA_HD R kepler_period(R mu, R semi_major_axis) {
   return R(2 * std::numbers::pi) * semi_major_axis * std::sqrt(semi_major_axis / mu);
 }
 
+/// a = ∛(μ (P/2π)²). Kepler's third law.
+template <class R>
+PERGOLA_HD R kepler_semi_major_axis(R mu, R period) {
+  const R turn = period / R(2 * std::numbers::pi);
+  return std::cbrt(mu * turn * turn);
+}
+
+/// E of M = E − e sin E, for e < 1. Newton's method from Danby's start, E = M + 0.85 e sign(sin M): Danby 1988,
+/// section 6.6.
+template <class R>
+PERGOLA_HD R kepler_eccentric_anomaly(R mean_anomaly, R e) {
+  R anomaly = mean_anomaly + std::copysign(R(0.85) * e, std::sin(mean_anomaly));
+  for (int round = 0; round < 50; ++round) {
+    const R step = (anomaly - e * std::sin(anomaly) - mean_anomaly) / (R(1) - e * std::cos(anomaly));
+    anomaly -= step;
+    if (std::abs(step) < R(1e-15) * (R(1) + std::abs(anomaly))) break;
+  }
+  return anomaly;
+}
+
+/// Place and velocity at the eccentric anomaly E, with the pericentre on the +x axis: (a (cos E − e), b sin E) with
+/// b = a √(1 − e²). Murray & Dermott 1999, eqs. 2.40 and 2.41.
+template <class R>
+PERGOLA_HD KeplerState<R> kepler_ellipse_state(R mu, R a, R e, R anomaly) {
+  const R c = std::cos(anomaly), s = std::sin(anomaly), flat = std::sqrt((R(1) - e) * (R(1) + e));
+  const R speed = std::sqrt(mu / a) / (R(1) - e * c);
+  return {{a * (c - e), a * flat * s, R(0)}, {-speed * s, speed * flat * c, R(0)}};
+}
+
 /// The energy of the pair, −G m1 m2/(2 a).
 template <class R>
 PERGOLA_HD R kepler_energy(R g, R mass_1, R mass_2, R inverse_semi_major_axis) {
