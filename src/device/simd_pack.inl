@@ -59,6 +59,11 @@ template <class T>
 HWY_INLINE Pack<T> where_less(Pack<T> a, Pack<T> b, Pack<T> yes, Pack<T> no) {
   return Pack<T>(hn::IfThenElse(hn::Lt(a.raw, b.raw), yes.raw, no.raw));
 }
+/// Whether a < b nowhere.
+template <class T>
+HWY_INLINE bool none_less(Pack<T> a, Pack<T> b) {
+  return hn::AllFalse(typename Pack<T>::Tag(), hn::Lt(a.raw, b.raw));
+}
 
 /// A constant as a number of type R: a pack, float or double.
 template <class R>

@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "physics/number.hpp"

@@ -262,8 +262,9 @@ inline constexpr int pair_team = sizeof(T) == 4 ? 8 : 4;
 /// compiler keeps them in memory.
 template <class T, class Kind, int team>
 inline constexpr int blocks_per_multiprocessor =
-    Kind::Space::periodic ? (team > 1 ? 2 : (sizeof(T) == 4 ? 20 : 8) / static_cast<int>(pair_warps))
-                          : (team > 1 ? 4 : (sizeof(T) == 4 ? 32 : 16) / static_cast<int>(pair_warps));
+    Kind::Space::periodic
+        ? (team > 1 ? 2 : (sizeof(T) == 4 ? 20 : 8) / static_cast<int>(pair_warps))
+        : (team > 1 ? 4 : (sizeof(T) == 4 ? (Kind::Law::few_operations ? 32 : 24) : 16) / static_cast<int>(pair_warps));
 
 template <class T, class Kind, int team>
 using PairKernelMemory = std::conditional_t<Kind::culls, ShortMemory<T, Kind, team>, TeamMemory<T, team>>;
