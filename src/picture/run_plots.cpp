@@ -155,7 +155,7 @@ bool has_energies_by_species(const RunLog& energy) {
 
 }  // namespace
 
-/// Two panels, and a third one for plasmas.
+/// Two panels, and for plasmas also the energy of the field and that of each species by direction.
 Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   const auto time = times_of(energy, units);
   Plot error;
@@ -172,15 +172,30 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   for (const char* part : {"kinetic", "potential", "total"})
     parts.add_series(plasma && part == std::string("potential") ? "field" : part, time, energy.numbers(part));
   if (!plasma) return draw_panels({error, parts}, plot_width, plot_height);
-  for (const std::string& name : energy.names())
-    if (name.starts_with("kinetic_")) parts.add_series(name.substr(8), time, energy.numbers(name), {Stroke::dashed});
+  Plot directions;
+  directions.title = "Kinetic energy by direction";
+  directions.x.label = error.x.label;
+  directions.y.label = parts.y.label;
+  bool by_direction = false;
+  for (const std::string& name : energy.names()) {
+    if (!name.starts_with("kinetic_")) continue;
+    const std::string label = name.substr(8);
+    const auto dot = label.rfind('.');  // kinetic_NAME.x
+    if (dot == std::string::npos)
+      parts.add_series(label, time, energy.numbers(name), {Stroke::dashed});
+    else
+      by_direction = true,
+      directions.add_series(label.substr(0, dot) + " " + label.substr(dot + 1), time, energy.numbers(name));
+  }
   Plot field;
   field.title = "Energy of the field";
   field.x.label = error.x.label;
   field.y.label = parts.y.label;
   field.y.log = true;
   field.add_series("", time, energy.numbers("potential"), style_for(time.size()));
-  return draw_panels({error, parts, field}, plot_width, plot_height);
+  std::vector<Plot> panels{error, parts, field};
+  if (by_direction) panels.push_back(directions);
+  return draw_panels(panels, plot_width, plot_height);
 }
 
 Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {

@@ -126,7 +126,7 @@ struct MeasureTask {
   GridField<Real> field;
   physics::BorisFactors<Real> factors;
   double energy_scale = 0, momentum_scale = 0;  // whole numbers per v² and per v
-  unsigned long long* sums = nullptr;           // v² and the components of v
+  unsigned long long* sums = nullptr;           // the components of v² and of v
   unsigned long long* fastest = nullptr;        // the bits of the largest |v|² as a double
 };
 
@@ -134,7 +134,7 @@ struct MeasureTask {
 template <int dimensions, int velocities, int points, bool magnetised, bool scaled, class Real>
 __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_constant__ MeasureTask<Real> task) {
   const auto& all = task.all;
-  long long sum[4] = {0, 0, 0, 0};
+  long long sum[6] = {};
   double fastest = 0;
   each_particle<dimensions>(
       all, task.first_group + static_cast<int>(blockIdx.x),
@@ -146,17 +146,19 @@ __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_c
         const Vec3<double> exact{static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
         const double square = dot(exact, exact);
         if constexpr (scaled) {
-          sum[0] += __double2ll_rn(square * task.energy_scale);
-          sum[1] += __double2ll_rn(exact.x * task.momentum_scale);
-          sum[2] += __double2ll_rn(exact.y * task.momentum_scale);
-          sum[3] += __double2ll_rn(exact.z * task.momentum_scale);
+          const double of[] = {exact.x, exact.y, exact.z};
+#pragma unroll
+          for (int a = 0; a < 3; ++a) {
+            sum[a] += __double2ll_rn(of[a] * of[a] * task.energy_scale);
+            sum[3 + a] += __double2ll_rn(of[a] * task.momentum_scale);
+          }
         } else if (square > fastest) {
           fastest = square;
         }
       });
   if constexpr (scaled) {
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < 6; ++k) {
       for (int offset = 16; offset > 0; offset /= 2) sum[k] += __shfl_down_sync(0xffffffffu, sum[k], offset);
       if (threadIdx.x % 32 == 0 && sum[k] != 0) atomicAdd(&task.sums[k], static_cast<unsigned long long>(sum[k]));
     }

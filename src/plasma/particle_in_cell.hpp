@@ -26,7 +26,7 @@ struct PlasmaEnergies {
   std::vector<PlasmaSums> species;
   double kinetic() const {
     double sum = 0;
-    for (const PlasmaSums& one : species) sum += one.kinetic;
+    for (const PlasmaSums& one : species) sum += one.kinetic();
     return sum;
   }
   double total() const { return field + kinetic(); }

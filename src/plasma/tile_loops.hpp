@@ -33,14 +33,13 @@ struct PushRest {
   std::vector<LostParticle> lost;
 };
 
-/// Measures of a tile's particles with velocities a kick ahead: first the largest v² and |v|, then sums of v² and v in
-/// fixed-point units, which do not depend on the order.
+/// Measures of a tile's particles with velocities a kick ahead: first the largest v² and |v|, then sums over the
+/// components of v² and of v in fixed-point units, which do not depend on the order.
 struct TileBounds {
   double square = 0, component = 0;
 };
 struct TileSums {
-  std::int64_t square = 0;
-  std::array<std::int64_t, 3> component{};
+  std::array<std::int64_t, 3> square{}, component{};
 };
 
 /// The functions take pointers to plain memory and never allocate, except for the lists in PushRest.

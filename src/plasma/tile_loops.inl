@@ -181,10 +181,11 @@ void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, do
             double components_per_quantum, TileSums& sums) {
   TileSums sum = sums;
   each_velocity<dimensions, points, velocities, magnetised>(task, particles, [&](const Vec3<double>& v) HWY_ATTR {
-    sum.square += physics::quanta(v.x * v.x + v.y * v.y + v.z * v.z, squares_per_quantum);
-    sum.component[0] += physics::quanta(v.x, components_per_quantum);
-    sum.component[1] += physics::quanta(v.y, components_per_quantum);
-    sum.component[2] += physics::quanta(v.z, components_per_quantum);
+    const double of[] = {v.x, v.y, v.z};
+    for (std::size_t a = 0; a < 3; ++a) {
+      sum.square[a] += physics::quanta(of[a] * of[a], squares_per_quantum);
+      sum.component[a] += physics::quanta(of[a], components_per_quantum);
+    }
   });
   sums = sum;
 }

@@ -304,16 +304,14 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
       loops_.add_up(here, particles, 1 / square, 1 / component, sums[t]);
     });
     TileSums total;
-    for (const auto& one : sums) {
-      total.square += one.square;
-      for (std::size_t a = 0; a < 3; ++a) total.component[a] += one.component[a];
-    }
-    if (ranks_) ranks_->all_reduce(&total.square, 1, Reduction::sum);
+    for (const auto& one : sums)
+      for (std::size_t a = 0; a < 3; ++a) total.square[a] += one.square[a], total.component[a] += one.component[a];
+    if (ranks_) ranks_->all_reduce(total.square.data(), 3, Reduction::sum);
     if (ranks_) ranks_->all_reduce(total.component.data(), 3, Reduction::sum);
     const double mass = options_.species[s].mass * options_.species[s].weight;
+    const auto energy = [&](std::size_t a) { return 0.5 * mass * square * static_cast<double>(total.square[a]); };
     const auto momentum = [&](std::size_t a) { return mass * component * static_cast<double>(total.component[a]); };
-    result.push_back(
-        {0.5 * mass * square * static_cast<double>(total.square), {momentum(0), momentum(1), momentum(2)}});
+    result.push_back({{energy(0), energy(1), energy(2)}, {momentum(0), momentum(1), momentum(2)}});
   }
   return result;
 }

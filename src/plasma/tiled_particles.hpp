@@ -33,10 +33,12 @@ struct PushTimes {
   double kick = 0, drift = 0;
 };
 
-/// Sums over a species, each over its macro-particles times their weight: ½ m v² and m v.
+/// Sums over a species, each over its macro-particles times their weight: ½ m v² and m v, by direction.
 struct PlasmaSums {
-  double kinetic = 0;
+  Vec3<double> energy{0, 0, 0};
   Vec3<double> momentum{0, 0, 0};
+
+  double kinetic() const { return energy.x + energy.y + energy.z; }
 };
 
 template <class Real>

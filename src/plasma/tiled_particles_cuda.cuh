@@ -76,7 +76,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     charge_.zero();
     charges_ = Buffer<SpeciesCharge>(device_, species_count());
     background_ = Buffer<double>(device_, 1);
-    sums_ = Buffer<unsigned long long>(device_, 5);
+    sums_ = Buffer<unsigned long long>(device_, 7);
     if (ranks_) {
       leavers_ = std::make_unique<SlabLeaversCuda<Real>>(device_, slab_, ranks_);
       around_ = std::make_unique<ChargeAroundCuda>(device_, slab_, species_count(), ranks_);
@@ -289,13 +289,13 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     task.field = grid_field(field);
     task.factors = factors(s, kick);
     sums_.zero();
-    task.sums = sums_.data(), task.fastest = sums_.data() + 4;
+    task.sums = sums_.data(), task.fastest = sums_.data() + 6;
     launch_measure<false>(task);
-    auto bits = static_cast<std::int64_t>(sums_.to_host()[4]);  // of numbers that are not negative: in their order
+    auto bits = static_cast<std::int64_t>(sums_.to_host()[6]);  // of numbers that are not negative: in their order
     if (ranks_) ranks_->all_reduce(&bits, 1, Reduction::maximum);
     const auto largest = std::bit_cast<double>(bits);
     if (!(largest > 0) || !std::isfinite(largest)) {
-      result.kinetic = largest;
+      result.energy.x = largest;
       return result;
     }
     // Scales for which the sum over all particles stays below 2⁶².
@@ -304,13 +304,13 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     task.momentum_scale = std::exp2(std::floor(61 - std::log2(all * std::sqrt(largest))));
     launch_measure<true>(task);
     auto sums = sums_.to_host();
-    if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(sums.data()), 4, Reduction::sum);
+    if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(sums.data()), 6, Reduction::sum);
     const auto number = [&](int k) {
       return static_cast<double>(static_cast<std::int64_t>(sums[static_cast<std::size_t>(k)]));
     };
     const double mass = kind_of(s).mass * kind_of(s).weight;
-    result.kinetic = 0.5 * mass * number(0) / task.energy_scale;
-    result.momentum = (mass / task.momentum_scale) * Vec3<double>{number(1), number(2), number(3)};
+    result.energy = (0.5 * mass / task.energy_scale) * Vec3<double>{number(0), number(1), number(2)};
+    result.momentum = (mass / task.momentum_scale) * Vec3<double>{number(3), number(4), number(5)};
     return result;
   }
 

@@ -168,7 +168,11 @@ void PlasmaSystem::finish() {
 
 std::vector<std::string> PlasmaSystem::energy_columns() const {
   std::vector<std::string> names;
-  for (const auto& species : options_.species) names.push_back("kinetic_" + species.name);
+  for (const auto& species : options_.species) {
+    const std::string name = "kinetic_" + species.name;
+    names.push_back(name);
+    for (int axis = 0; axis < options_.velocities; ++axis) names.push_back(fmt::format("{}.{}", name, "xyz"[axis]));
+  }
   return names;
 }
 
@@ -178,7 +182,11 @@ EnergyRow PlasmaSystem::measure() {
   diagnostics_.record_energy(time() / units_.time().file, now.field);
   EnergyRow row;
   row.energies = {energy * now.kinetic(), energy * now.field, momentum * now.momentum(), {0, 0, 0}};
-  for (const PlasmaSums& species : now.species) row.more.push_back(energy * species.kinetic);
+  for (const PlasmaSums& species : now.species) {
+    const double of[] = {species.energy.x, species.energy.y, species.energy.z};
+    row.more.push_back(energy * species.kinetic());
+    for (int axis = 0; axis < options_.velocities; ++axis) row.more.push_back(energy * of[axis]);
+  }
   return row;
 }
 

@@ -47,7 +47,10 @@ class Runs(PlasmaTest):
         self.assertEqual(record["configuration"]["plasma"]["species"][0]["name"], "electrons")
         self.assertNotIn("gravity", record["configuration"])
         rows = self.energies("out")
-        self.assertEqual(list(rows[0])[-1], "kinetic_electrons")
+        self.assertEqual(list(rows[0])[-3:], ["kinetic_electrons", "kinetic_electrons.x", "kinetic_electrons.y"])
+        for row in rows:
+            parts = float(row["kinetic_electrons.x"]) + float(row["kinetic_electrons.y"])
+            self.assertAlmostEqual(parts, float(row["kinetic_electrons"]), delta=1e-12 * parts)
         self.assertEqual(float(rows[-1]["time"]), 2)
         self.good("plot", self.dir / "out")
 

@@ -84,7 +84,8 @@ void expect_rank_sees(const Seen& here, const Seen& one, const plasma::TileSlab&
   for (std::size_t s = 0; s < one.stored.size(); ++s) {
     EXPECT_TRUE(same(here.stored[s], stretch(one.stored[s], ranks.size(), ranks.rank()))) << "stored, species " << s;
     EXPECT_TRUE(same(here.shown[s], stretch(one.shown[s], ranks.size(), ranks.rank()))) << "shown, species " << s;
-    EXPECT_EQ(here.energies.species[s].kinetic, one.energies.species[s].kinetic);
+    EXPECT_EQ(here.energies.species[s].energy.x, one.energies.species[s].energy.x);
+    EXPECT_EQ(here.energies.species[s].kinetic(), one.energies.species[s].kinetic());
     EXPECT_EQ(here.energies.species[s].momentum.y, one.energies.species[s].momentum.y);
   }
   EXPECT_EQ(here.energies.field, one.energies.field);
