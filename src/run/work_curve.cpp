@@ -75,7 +75,7 @@ double cost_growth(const WorkCurve& pilot, const StepFit::Parts& each, double n,
 }
 
 WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
-                        const StepGrowth& growth, double time) {
+                        const StepGrowth& growth, double time, double later_particle_steps, double later_steps) {
   const double both = std::min(trial.length(), time);
   if (pilot.length() <= both || both <= 0) return trial.at(time);
   const double factor = n / pilot_n, steps = std::pow(factor, growth.steps),
@@ -83,8 +83,10 @@ WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot
   const WorkPoint measured = trial.at(both), there = pilot.at(both), end = pilot.at(time);
   const double seen = std::min(there.particle_steps, measured.particle_steps);
   WorkPoint found{time};
-  found.steps = end.steps * steps * correction(measured.steps, there.steps * steps, seen);
-  found.particle_steps = end.particle_steps * particle_steps *
+  found.steps = (there.steps + (end.steps - there.steps) * later_steps) * steps *
+                correction(measured.steps, there.steps * steps, seen);
+  found.particle_steps = (there.particle_steps + (end.particle_steps - there.particle_steps) * later_particle_steps) *
+                         particle_steps *
                          correction(measured.particle_steps, there.particle_steps * particle_steps, seen);
   return found;
 }

@@ -55,8 +55,9 @@ PERGOLA_API double cost_growth(const WorkCurve& pilot, const StepFit::Parts& eac
 
 /// The work of `n` particles over `time`. The trial has the same particles and covers a part of the time; the pilot has
 /// fewer and went further. The pilot's work is scaled by `growth` and corrected by what the trial measured over the
-/// time that both cover.
+/// time that both cover. The last two are factors of the pilot's work after that time.
 PERGOLA_API WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
-                                    const StepGrowth& growth, double time);
+                                    const StepGrowth& growth, double time, double later_particle_steps = 1,
+                                    double later_steps = 1);
 
 }  // namespace pergola

@@ -75,6 +75,12 @@ TEST(ForetoldWork, TrustsTheGrowthWhereTheTrialHasSeenFewSteps) {
   EXPECT_NEAR(work.steps, 20 * 16 * 4, 2);
 }
 
+TEST(ForetoldWork, OfAUniverseGrowsMoreAfterTheTrialThanThatOfItsSample) {
+  const WorkPoint work = foretell_work(quadratic(1, 10, 20), 1000, quadratic(4, 10, 20), 100, {}, 4, 2, 3);
+  EXPECT_NEAR(work.particle_steps, 10 * (1 + 15 * 2), 1e-9);
+  EXPECT_NEAR(work.steps, 20 * (1 + 15 * 3), 1e-9);
+}
+
 TEST(ForetoldWork, GoesOnWithTheTrialWhereTheSampleDidNotComeFurther) {
   const WorkPoint work = foretell_work(quadratic(2, 1, 1), 1000, quadratic(1, 10, 10), 100, {}, 3);
   EXPECT_NEAR(work.particle_steps, 7, 1e-12);
