@@ -19,6 +19,7 @@
 #include "config/kind.hpp"
 #include "config/quantities.hpp"
 #include "config/value.hpp"
+#include "io/snapshot.hpp"
 
 namespace pergola {
 
@@ -199,8 +200,16 @@ QuantityUnits quantity_units(const std::vector<Entry>& entries, const RunConfig&
       if (config.units.system == "auto") config.units.system = model.units;
     }
   const bool known = config.units.system == "custom" || find_unit_system(config.units.system);
-  if (!known || config.units.system == nbody_units().name) return {std::nullopt, config.cosmology.has_value()};
-  return {config.unit_system(), config.cosmology.has_value()};
+  QuantityUnits units{std::nullopt, config.cosmology.has_value(), {}};
+  try {
+    if (!known)
+      for (const auto& part : config.particles.all())
+        if (!part.file.empty()) inspect_snapshot(part.file);
+  } catch (const Error& error) {
+    units.unreadable = error.what();
+  }
+  if (known && config.units.system != nbody_units().name) units.system = config.unit_system();
+  return units;
 }
 
 /// The dimension of a name below a key; "" for the key itself.

@@ -186,6 +186,10 @@ struct Completion {
     if (plasma.wave.until > 0 && plasma.wave.until <= plasma.wave.from)
       refuse_key("plasma.wave.until", fmt::format("expected a time after plasma.wave.from = {}, found {}",
                                                   to_text(plasma.wave.from), to_text(plasma.wave.until)));
+    for (std::size_t a = 0; a < static_cast<std::size_t>(plasma.dimensions()); ++a)
+      if (2 * std::abs(plasma.wave.mode[a]) > plasma.cells[a])
+        refuse_key("plasma.wave.mode", fmt::format("expected at most half of plasma.cells, {} waves, found {}",
+                                                   plasma.cells[a] / 2, plasma.wave.mode[a]));
     if (plasma.dimensions() == 2 && plasma.wave.mode[2] != 0)
       refuse_key("plasma.wave.mode", "expected nothing along z in two dimensions");
   }

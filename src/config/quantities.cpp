@@ -33,6 +33,7 @@ std::optional<double> plain_number(const std::string& text, const Dimension& dim
   if (dimension == dimension::none || !begins_with_number(text)) return std::nullopt;
   const auto quantity = parse_quantity(text);
   const bool fits = quantity && quantity->unit.dimension == dimension;
+  if (fits && !units.unreadable.empty()) throw Error(ErrorKind::input, units.unreadable);
   const std::string expected =
       fits ? problem_of(*quantity, units) : "a number, or one with a unit: " + quantity_help(dimension);
   if (!expected.empty())

@@ -14,6 +14,7 @@ namespace pergola {
 struct QuantityUnits {
   std::optional<UnitSystem> system;
   bool universe = false;
+  std::string unreadable = {};  // why a file of particles, which may state units, cannot be read; empty: it can
 };
 
 /// "5 Myr" as a number of these units; none: the text does not begin with a number, or nothing has this dimension.

@@ -190,7 +190,11 @@ struct PartCounts {
 PartCounts part_counts(const ModelInput& input, const GalaxyOptions& o) {
   const double disc = o.disc.mass > 0 ? input.number("disc_fraction") : 0;
   const double bulge = o.bulge_mass > 0 ? input.number("bulge_fraction") : 0;
-  const double halo = o.halo_mass > 0 ? std::max(0.0, 1 - disc - bulge) : 0;
+  if (o.halo_mass > 0 && disc + bulge >= 1)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: disc_fraction: expected less than 1 with bulge_fraction, for the halo, found {}",
+                            input.model(), to_text(disc + bulge)));
+  const double halo = o.halo_mass > 0 ? 1 - disc - bulge : 0;
   const double all = disc + bulge + halo, n = static_cast<double>(input.n());
   const auto share = [&](double mass, double part) -> std::int64_t {
     return mass > 0 ? std::max<std::int64_t>(1, std::llround(part / all * n)) : 0;
@@ -234,7 +238,9 @@ Particles make_galaxy(const ModelInput& input) {
 /// resolved, which is here a part's scale radius.
 double half_distance(double volume, double count) { return 0.5 * std::cbrt(volume / std::max(1.0, count)); }
 
-/// For each part: half the mean distance of its particles within a scale radius (a scale length and height).
+/// For each part: half the mean distance of its particles within a scale radius (a scale length and height). Of a pair
+/// the longer softening counts, so that a disc in a halo of few particles would feel it smeared out: at most a fifth of
+/// the disc's scale length.
 std::array<double, species_count> galaxy_softening(const ModelInput& input) {
   const GalaxyOptions o = galaxy_options(input);
   const Galaxy galaxy(o, input.model());
@@ -250,6 +256,8 @@ std::array<double, species_count> galaxy_softening(const ModelInput& input) {
   if (n.disc > 0)
     epsilon[species_disc] = half_distance(std::numbers::pi * length * length * 2 * o.disc.scale_height,
                                           galaxy.disc().mass_within(length) * static_cast<double>(n.disc));
+  if (n.disc > 0)
+    for (double& each : epsilon) each = std::min(each, 0.2 * length);
   return epsilon;
 }
 

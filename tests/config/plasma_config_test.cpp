@@ -139,6 +139,7 @@ TEST(PlasmaConfig, RefusalsNameThePlaceTheValueAndTheRemedy) {
   refused(electrons, {species + "tmperature=2"}, "unknown key");
   refused(electrons, {species + "tmperature=2"}, "did you mean temperature?");
   refused(electrons, {species + "temperature_ev=2"}, "has a temperature already");
+  refused(electrons, {"plasma.wave.mode=[0, -9000]"}, "plasma.wave.mode: expected at most half of plasma.cells, ");
   refused(electrons, {"plasma.cells=[64]"}, "plasma.cells: expected two or three even numbers");
   refused(electrons, {"plasma.cells=[64, 0]"}, "plasma.cells: expected two or three even numbers");
   refused(electrons, {"plasma.cells=[64, -8]"}, "found -8");

@@ -174,5 +174,15 @@ TEST_F(QuantitiesOfAFile, AreCountedInItsUnits) {
   EXPECT_EQ(read_config(at("run.toml")).gravity.softening.epsilon[1], 0.1);
 }
 
+TEST_F(QuantitiesOfAFile, NameTheFileThatCannotBeRead) {
+  write_bytes(at("run.toml"), "[particles]\nfile = \"none.csv\"\n[gravity]\nsoftening = \"100 pc\"\n");
+  try {
+    read_config(at("run.toml"));
+    ADD_FAILURE() << "no file, and no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), at("none.csv").string() + ": cannot be read: No such file or directory");
+  }
+}
+
 }  // namespace
 }  // namespace pergola

@@ -64,6 +64,8 @@ TEST(Galaxy, MayLackAPart) {
 }
 
 TEST(Galaxy, RefusesWhatHasNoEquilibrium) {
+  EXPECT_EQ(refusal("galaxy", with(10, {{"disc_fraction", 0.75}, {"bulge_fraction", 0.5}})),
+            "galaxy: disc_fraction: expected less than 1 with bulge_fraction, for the halo, found 1.25");
   EXPECT_EQ(refusal("galaxy", with(10, {{"disc_scale_length", 10.0}})),
             "galaxy: disc_cutoff: expected a disc within the radius of the halo, 30, found 50");
   EXPECT_NE(refusal("galaxy", with(10, {{"halo_truncation", 0.02}})).find("galaxy: halo_truncation"),
@@ -137,10 +139,11 @@ TEST(Galaxy, M81TurnsAsFastAsM81) {
 }
 
 TEST(Galaxy, AdvisesSofteningsThatFallWithTheNumber) {
-  const auto few = model_softening("galaxy", with(10000)), many = model_softening("galaxy", with(80000));
+  const auto few = model_softening("galaxy", with(80000)), many = model_softening("galaxy", with(640000));
   for (const std::uint8_t species : {species_halo, species_disc, species_bulge})
     EXPECT_NEAR(few[species] / many[species], 2, 0.01);
   EXPECT_GT(few[species_halo], few[species_disc]);
+  EXPECT_EQ(model_softening("galaxy", with(1000))[species_halo], 0.2) << "a fifth of the disc's scale length";
   EXPECT_EQ(few[0], 0);
   EXPECT_EQ(model_softening("plummer", with(100))[species_halo], 0);
 }
