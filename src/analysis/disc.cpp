@@ -240,9 +240,10 @@ AnalysisEntry rotation_entry() {
           .example = "disc/snap_010.hdf5 --species disc --softening 0.05 -o rotation.csv --plot rotation.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
-          .keys = {bins_key(usual_rings), low_key("inner radius of the rings"),
-                   high_key("outer radius of the rings; 0: that of 95 % of the particles"), center_key(), species_key(),
-                   softening_key()},
+          .keys = {bins_key(usual_rings), with_dimension(low_key("inner radius of the rings"), dimension::length),
+                   with_dimension(high_key("outer radius of the rings; 0: that of 95 % of the particles"),
+                                  dimension::length),
+                   center_key(), species_key(), softening_key()},
           .analyze = analyze_rotation};
 }
 
@@ -325,8 +326,9 @@ AnalysisEntry bar_entry() {
           .example = "disc --species disc --to 2 -o bar.csv --plot bar.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::through_time,
-          .keys = {low_key("inner radius"), high_key("outer radius; 0: that of half of the particles"), center_key(),
-                   species_key(), softening_key()},
+          .keys = {with_dimension(low_key("inner radius"), dimension::length),
+                   with_dimension(high_key("outer radius; 0: that of half of the particles"), dimension::length),
+                   center_key(), species_key(), softening_key()},
           .analyze = analyze_bar};
 }
 

@@ -352,8 +352,11 @@ AnalysisResult analyze_profile(const AnalysisFiles& files, const AnalysisOptions
 AnalysisEntry profile_entry() {
   std::vector<Key<AnalysisOptions>> keys{
       bins_key(usual_shells),
-      low_key("inner radius of the shells; 0: found from the particles"),
-      high_key("outer radius of the shells; 0: found from the particles, of a group 2 r200m or the farthest member"),
+      with_dimension(low_key("inner radius of the shells; 0: found from the particles"), dimension::length),
+      with_dimension(
+          high_key(
+              "outer radius of the shells; 0: found from the particles, of a group 2 r200m or the farthest member"),
+          dimension::length),
       center_key(),
       species_key(),
       softening_key(),

@@ -29,6 +29,7 @@
 #include "base/units.hpp"
 #include "comm/agreement.hpp"
 #include "config/config.hpp"
+#include "config/quantities.hpp"
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "io/table_file.hpp"
@@ -301,6 +302,18 @@ KeyValue value_of(const std::string& text) {
   return text;
 }
 
+/// The same of a key: a number with a unit is one in the units of the first file.
+KeyValue value_of(const AnalysisEntry& entry, const Key<AnalysisOptions>& key, const AnalyzeRequest& request) {
+  const std::string& text = request.options.at(key.name);
+  if (key.dimension == dimension::none || parse_real(text)) return value_of(text);
+  fs::path file = request.files.front();
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) file = files_of_run(entry, file).front();
+  const QuantityUnits units = quantity_units(file.string(), inspect_snapshot(file).header);
+  if (const auto number = plain_number(text, key.dimension, units, "--" + key.name)) return *number;
+  return value_of(text);
+}
+
 /// Checks the typed values against the keys of the entry. Throws Error(input) that names the option and what it
 /// expects.
 AnalysisOptions options_of(const AnalysisEntry& entry, const AnalyzeRequest& request) {
@@ -308,7 +321,7 @@ AnalysisOptions options_of(const AnalysisEntry& entry, const AnalyzeRequest& req
   for (const auto& key : entry.keys) {
     const auto given = request.options.find(key.name);
     if (given == request.options.end()) continue;
-    if (const auto problem = key.take(options, value_of(given->second))) {
+    if (const auto problem = key.take(options, value_of(entry, key, request))) {
       const std::string near = nearest_name(given->second, problem->words);
       throw Error(ErrorKind::input,
                   fmt::format("--{}: expected {}, found {}{}", key.name, problem->expected, given->second,

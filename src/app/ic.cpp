@@ -106,7 +106,8 @@ ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
   options.seed = request.seed;
   options.units = unit_system(units_of(model, request));
   options.gravitational_constant = options.units.gravitational_constant;
-  QuantityUnits units{.system = std::nullopt, .universe = model.own_units};
+  QuantityUnits units{
+      .system = std::nullopt, .universe = model.own_units, .unstated = "--units stellar, for example, states some"};
   if (options.units.name != nbody_units().name) units.system = options.units;
   for (const auto& [name, text] : request.options) take_option(model, "--" + dashed(name), name, text, units, options);
   for (const auto& set : request.sets) {
@@ -119,6 +120,8 @@ ModelOptions model_options(const ModelInfo& model, const IcRequest& request) {
     else
       take_option(model, "--set: " + name, name, set.substr(equals + 1), units, options);
   }
+  if (const auto conflict = options_conflict(model, options))
+    throw Error(ErrorKind::input, fmt::format("--{}: {}", dashed(conflict->key), conflict->why));
   return options;
 }
 
@@ -129,7 +132,7 @@ nlohmann::json ic_summary(const ModelInfo& model, const ModelOptions& options, c
   for (const auto& option : model.options) {
     const auto given = options.values.find(option.name);
     std::visit([&](const auto& value) { values[option.name] = value; },
-               given == options.values.end() ? option.default_value : given->second);
+               given == options.values.end() ? option_default(model, option, options.units) : given->second);
   }
   nlohmann::json softening = nlohmann::json::object();
   const auto epsilon = model_softening(model.name, options);
@@ -256,7 +259,9 @@ void make_initial_conditions(const ModelInfo& model, const IcRequest& request, c
   context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles.total,
                              options.seed, particles.on_device ? ", made on " + device->spec() : ""));
   note_lost(context, lost, header);
-  for (const std::string& remark : {model_remark(model.name, options), default_mass_remark(model.name, options)})
+  const auto start = model_cosmology(model.name, options);
+  for (const std::string& remark : {model_remark(model.name, options), default_mass_remark(model.name, options),
+                                    start ? curvature_remark(start->universe) : std::string()})
     if (!remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
@@ -292,7 +297,7 @@ void add_common_options(Command command, IcRequest& request) {
           "--units", request.units,
           "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s), solar (AU, solar masses, years), stellar (pc, "
           "solar masses, km/s), galactic (kpc, solar masses, km/s), cosmology (Mpc/h, 1e10 solar masses/h, km/s) or si "
-          "(nbody; m81: gadget; cosmology: cosmology)")
+          "(nbody; cluster: stellar; m81: gadget; cosmology: cosmology)")
       ->check(check_units)
       ->type_name("SYSTEM");
   command.add_option("--set", request.sets, "An option of the model; may be repeated")

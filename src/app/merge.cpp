@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "comm/agreement.hpp"
+#include "config/quantities.hpp"
 #include "io/snapshot.hpp"
 #include "io/snapshot_formats.hpp"
 #include "models/merge.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 struct MergeRequest {
   std::string first, second, output;
+  std::string pericentre, separation;  // as typed: lengths of the files, or with a unit
   MergeOptions merge;
   bool overwrite = false, full = false;
 };
@@ -55,6 +57,16 @@ Snapshot read_system(const std::string& path) {
   return snapshot;
 }
 
+/// A length above 0 in the units of the files.
+double length_of(const std::string& option, const std::string& text, const QuantityUnits& units) {
+  auto length = parse_real(text);
+  if (!length) length = plain_number(text, dimension::length, units, option);
+  const Range range = Range::above(0);
+  if (!length || !range.contains(*length))
+    throw Error(ErrorKind::input, fmt::format("{}: expected {}, found {}", option, range.text(), text));
+  return *length;
+}
+
 /// Throws an error of the library with the option's name as on the command line.
 [[noreturn]] void as_option(const Error& error) {
   const std::string message = error.what();
@@ -76,6 +88,9 @@ void merge(const Context& context, MergeRequest request) {
     throw Error(ErrorKind::input, fmt::format("{}: expected the units of {}, {}, found {}", request.second,
                                               request.first, units_1, units_2));
   request.merge.gravitational_constant = gravitational_constant(first.header.units);
+  const QuantityUnits units = quantity_units(request.first, first.header);
+  request.merge.pericentre = length_of("--pericentre", request.pericentre, units);
+  request.merge.separation = length_of("--separation", request.separation, units);
   const std::array masses{total_mass(first.particles), total_mass(second.particles)};
   Snapshot merged;
   merged.header.units = first.header.units;
@@ -130,12 +145,12 @@ void add_merge(Command program, Context& context) {
   auto& orbit = request->merge;
   command->add_option("A", request->first, "Snapshot in any format")->required();
   command->add_option("B", request->second, "Another one, or the same, in the same units")->required();
-  command->add_option("--pericentre", orbit.pericentre, "Closest distance of two points with the masses of A and B")
-      ->transform(number_in(Range::above(0)))
+  command
+      ->add_option("--pericentre", request->pericentre,
+                   "Closest distance of two points with the masses of A and B, \"5 kpc\" if the files have units")
       ->required()
       ->type_name("LENGTH");
-  command->add_option("--separation", orbit.separation, "Distance at the start, on the way in")
-      ->transform(number_in(Range::above(0)))
+  command->add_option("--separation", request->separation, "Distance at the start, on the way in")
       ->required()
       ->type_name("LENGTH");
   command->add_option("--eccentricity", orbit.eccentricity, "0 circle, < 1 ellipse, 1 parabola, > 1 hyperbola (1)")

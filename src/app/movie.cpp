@@ -70,7 +70,7 @@ Film find_film(const MovieCommand& command) {
   if (film.output.empty()) film.output = fmt::format("{}/{}", command.directory, has_ffmpeg() ? "film.mp4" : "frames/");
   check_film_name(film.output);
   film.plasma = is_openpmd(film.files[0]);
-  command.options.check(film.plasma, film.files[0]);
+  command.options.in_units_of(film.files[0]).check(film.plasma, film.files[0]);
   return film;
 }
 
@@ -78,7 +78,7 @@ Film find_film(const MovieCommand& command) {
 void make_movie(const Context& context, const MovieCommand& command, const Film& film,
                 const std::shared_ptr<Communicator>& ranks) {
   const auto& [files, output, plasma] = film;
-  const auto& options = command.options;
+  const PictureOptions options = command.options.in_units_of(files[0]);
   catch_interrupts();
   const int threads = Device::open("cpu", context.threads).threads();
   FewBodyFiles earlier;

@@ -160,7 +160,9 @@ void check(const PictureCommand& command) {
 }
 
 /// Collective. Rank 0 decides whether all ranks take part, and all agree.
-void make_picture(const Context& context, const PictureCommand& command) {
+void make_picture(const Context& context, const PictureCommand& typed) {
+  PictureCommand command = typed;
+  command.options = typed.options.in_units_of(typed.files[0]);
   const int threads = Device::open("cpu", context.threads).threads();
   Communicator& all = *context.communicator;
   int by_ranks = 0;

@@ -6,11 +6,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "config/quantities.hpp"
+#include "io/openpmd.hpp"
+#include "io/snapshot_formats.hpp"
 #include "picture/colormap.hpp"
 
 namespace pergola::app {
@@ -40,6 +44,42 @@ Vec3<double> parse_triple(const std::string& option, const std::string& text, co
     throw Error(ErrorKind::input,
                 fmt::format("{}: expected {}three numbers such as 0,0,0.5, found \"{}\"", option, otherwise, text));
   return {n[0], n[1], n[2]};
+}
+
+namespace {
+
+/// Numbers between commas, of which some have a unit, as plain numbers; any other text as it is.
+std::string plain_lengths(const std::string& option, const std::string& text, const std::string& file) {
+  std::optional<QuantityUnits> units;
+  std::string plain;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::string part = text.substr(at, comma - at);
+    if (!parse_real(part)) {
+      part.erase(0, part.find_first_not_of(' '));
+      if (!units) units = quantity_units(file, is_openpmd(file) ? SnapshotHeader{} : inspect_snapshot(file).header);
+      const auto number = plain_number(part, dimension::length, *units, option);
+      if (!number) return text;
+      part = to_text(*number);
+    }
+    plain += (at > 0 ? "," : "") + part;
+    at = comma + 1;
+  }
+  return plain;
+}
+
+}  // namespace
+
+PictureOptions PictureOptions::in_units_of(const std::string& file) const {
+  PictureOptions plain = *this;
+  for (auto& [option, value] : {std::pair{"--camera", &plain.camera}, {"--target", &plain.target}})
+    if (!value->empty()) *value = plain_lengths(option, *value, file);
+  if (center != "auto" && center != "density") plain.center = plain_lengths("--center", center, file);
+  if (width_given.empty()) return plain;
+  const auto number = parse_real(plain_lengths("--width", width_given, file));
+  if (!number) throw Error(ErrorKind::input, fmt::format("--width: expected a length above 0, found {}", width_given));
+  plain.width = *number;
+  return plain;
 }
 
 /// The option has been checked to be x, y or z.
@@ -110,7 +150,9 @@ void PictureOptions::check(bool openpmd, const std::string& file) const {
 void add_picture_options(Command command, PictureOptions& options) {
   auto axis = command.add_option("--axis", options.axis, "Line of sight; right and up are then y z, x z or x y");
   axis->one_of({"x", "y", "z"})->capture_default_str();
-  auto width = command.add_option("--width", options.width, "Length from left to right; default: shows most particles");
+  auto width = command.add_option("--width", options.width_given,
+                                  "Length from left to right, \"5 kpc\" if the file has units; default: shows most "
+                                  "particles");
   command.add_option("--center", options.center, "auto, density (the densest place) or X,Y,Z")->capture_default_str();
   command.add_option("--camera", options.camera, "X,Y,Z: the place of a camera with perspective")
       ->type_name("X,Y,Z")

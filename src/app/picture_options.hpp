@@ -18,7 +18,8 @@ namespace pergola::app {
 struct PictureOptions {
   std::string axis = "z";
   std::string center = "auto";
-  double width = 0;  // 0: automatic
+  std::string width_given;  // empty: automatic
+  double width = 0;         // the same as a number; 0: automatic
   int pixels = 900;
   std::string colormap;              // empty: automatic
   std::vector<std::string> species;  // empty: all
@@ -41,6 +42,8 @@ struct PictureOptions {
   std::optional<std::pair<double, double>> range_given() const;
   /// None without --camera. The target is that of --target, or else this.
   std::optional<Camera> camera_given(Vec3<double> target_otherwise) const;
+  /// The same with lengths and places, which may be typed with units, as plain numbers in the units of `file`.
+  PictureOptions in_units_of(const std::string& file) const;
   /// Throws Error(input) for errors that need no file, and for options that do not suit the kind of `file`.
   void check(bool openpmd, const std::string& file) const;
 };

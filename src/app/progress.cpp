@@ -24,8 +24,9 @@ std::string facts(const RunProgress& p) {
                                                          : rate_text(p.particle_steps_per_second) + "particle steps/s";
   const std::string audit = p.force_error > 0 ? fmt::format("force error {:.1e}, ", p.force_error) : std::string();
   const std::string energy = p.energy_error ? fmt::format("dE/E {:.3e}, ", *p.energy_error) : std::string();
-  return fmt::format("t = {:.4g} of {:.6g}, {}, {}{}{} left", p.time, p.end_time, rate, energy, audit,
-                     duration_text(p.seconds_left));
+  const auto& [unit, factor] = p.time_unit;
+  return fmt::format("t = {:.4g} of {:.6g}{}{}, {}, {}{}{} left", p.time * factor, p.end_time * factor,
+                     unit.empty() ? "" : " ", unit, rate, energy, audit, duration_text(p.seconds_left));
 }
 
 }  // namespace

@@ -87,13 +87,29 @@ bool replaces(const std::string& key, const std::string& other) {
   return key == "model" && (other == "file" || other == "parts" || of_orbit);
 }
 
+/// Whether a configuration takes one of two keys and refuses both; of tables in arrays and [particles] their names. A
+/// model's own parameters of the universe are those of [cosmology].
+bool exclude(const std::string& key, const std::string& other) {
+  static const std::vector<std::vector<std::string>> groups{
+      {"run.end_time", "run.end_redshift"},  {"units.length_cm", "units.length_m"},
+      {"units.mass_g", "units.mass_kg"},     {"units.velocity_cm_per_s", "units.velocity_m_per_s", "units.time_s"},
+      {"half_mass_radius", "virial_radius"}, {"temperature", "temperature_ev", "temperature_kelvin", "cold"}};
+  const std::string universe = "cosmology.";
+  if (key.starts_with(universe) && other == "particles." + key.substr(universe.size())) return true;
+  return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
+    return std::count(group.begin(), group.end(), key) > 0 && std::count(group.begin(), group.end(), other) > 0;
+  });
+}
+
 /// Applies a --set: it replaces entries of the file.
 void apply_set(const Entry& set, std::vector<Entry>& entries) {
   const std::string table = "particles.";
   std::erase_if(entries, [&](const Entry& entry) {
     if (entry.path == set.path) return true;
-    if (entry.value.source == "--set" || !set.path.starts_with(table) || !entry.path.starts_with(table)) return false;
-    return replaces(set.path.substr(table.size()), entry.path.substr(table.size()));
+    if (entry.value.source == "--set") return false;
+    if (!set.path.starts_with(table) || !entry.path.starts_with(table)) return exclude(set.path, entry.path);
+    const std::string key = set.path.substr(table.size()), other = entry.path.substr(table.size());
+    return replaces(key, other) || exclude(key, other);
   });
   entries.push_back(set);
 }
@@ -118,13 +134,16 @@ bool set_in_array(const TableArray& of, const std::string& path, const ConfigVal
   const auto dot = path.find('.', start.size());
   if (!path.starts_with(start) || dot == std::string::npos) return false;
   const std::string which = path.substr(start.size(), dot - start.size()), key = path.substr(dot + 1);
+  const auto* flag = value.get_if<bool>();
+  const bool off = flag && !*flag;  // cold = false excludes nothing
   for (auto& entry : entries) {
     auto* array = entry.path == of.path ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
     for (std::size_t k = 0; array && k < array->size(); ++k) {
       auto* table = std::get_if<ConfigValue::Table>(&(*array)[k].data);
       if (!table || (of.by_name ? name_in(*table) : std::to_string(k + 1)) != which) continue;
       std::erase_if(*table, [&](const auto& item) {
-        return item.first == key || (item.second.source != "--set" && replaces(key, item.first));
+        if (item.first == key) return true;
+        return item.second.source != "--set" && (replaces(key, item.first) || (!off && exclude(key, item.first)));
       });
       table->emplace_back(key, value);
       return true;
@@ -200,7 +219,7 @@ QuantityUnits quantity_units(const std::vector<Entry>& entries, const RunConfig&
       if (config.units.system == "auto") config.units.system = model.units;
     }
   const bool known = config.units.system == "custom" || find_unit_system(config.units.system);
-  QuantityUnits units{std::nullopt, config.cosmology.has_value(), {}};
+  QuantityUnits units{.system = std::nullopt, .universe = config.cosmology.has_value()};
   try {
     if (!known)
       for (const auto& part : config.particles.all())
@@ -518,6 +537,7 @@ RunConfig read_config(const std::filesystem::path& path, const std::vector<std::
   resolve_files(entries, folder_of(path));
   RunConfig config = read_entries(entries, path.string(), true, true);
   config = with_file_units(std::move(config));
+  choose_step_max(config);
   for (auto& part : config.particles.all()) complete_part(part, config);
   return config;
 }

@@ -63,7 +63,8 @@ struct PERGOLA_API RunConfig {
 
   PlasmaConfig plasma;
 
-  TimeOptions time;  // without the background, which time_options() puts in
+  TimeOptions time;              // without the background, which time_options() puts in
+  bool chosen_step_max = false;  // time.step_max was not given: choose_step_max() chose it
 
   std::optional<physics::Cosmology> cosmology;  // [cosmology]: the run is one in an expanding universe
   bool inherited_cosmology = false;             // it is that of particles.file
@@ -144,6 +145,10 @@ PERGOLA_API bool is_cosmological(const SnapshotHeader& header);
 /// The same with the units of particles.file and those of the parts, where there are any that can be read. read_config
 /// has done it.
 PERGOLA_API RunConfig with_file_units(RunConfig config);
+
+/// The longest step where none is given. It is 1/8 in N-body units. In other units, in which 1/8 may be anything, it is
+/// the power of two below an eighth of the run's end: 2^40 levels below it suffice for any run that can be afforded.
+PERGOLA_API void choose_step_max(RunConfig& config);
 
 /// The whole configuration with every default, as TOML that reads back to the same configuration.
 PERGOLA_API std::string config_text(const RunConfig& config);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -30,6 +31,11 @@ void check_output_counts(const RunConfig& config, double start) {
   check("output.snapshots_every", config.output.snapshots_every);
   if (const auto radii = config.output.more.find("output.radii_every"); radii != config.output.more.end())
     check("output.radii_every", radii->second);
+}
+
+void choose_step_max(RunConfig& config) {
+  if (!config.chosen_step_max || config.unit_system().name == nbody_units().name) return;
+  config.time.step_max = std::exp2(std::floor(std::log2(config.run.end_time / 8)));
 }
 
 namespace {
@@ -83,6 +89,8 @@ void gravity_complete(RunConfig& config, const FindValue& find, bool with_steps)
   if (!find("time.integrator"))
     config.time.integrator = default_integrator(config.time, config.gravity, config.cosmology.has_value());
   if (with_steps && config.units.system == "auto" && !has_files(config.particles)) config.units.system = "nbody";
+  config.chosen_step_max = with_steps && !find("time.step_max") && !config.cosmology;
+  choose_step_max(config);
   check_combinations(config, find, with_steps);
   check_analyses(config, find);
   if (config.particles.file.empty() && !config.cosmology)

@@ -153,8 +153,29 @@ std::string particles_text(const RunConfig& config) {
   return text;
 }
 
+namespace {
+
+/// Options of a model that have no effect beside another one.
+void check_options(const RunConfig& config, const FindValue& find) {
+  const auto all = config.particles.all();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].model.empty()) continue;
+    const auto conflict = options_conflict(find_model(all[k].model), all[k].options);
+    if (!conflict) continue;
+    const bool one = config.particles.parts.empty();
+    const std::string path =
+        one ? fmt::format("particles.{}", conflict->key) : fmt::format("{}.{}.{}", array_path, k + 1, conflict->key);
+    const ConfigValue* value = find(one ? path : array_path);
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}: {}", value ? value->where() : config.source, path, conflict->why));
+  }
+}
+
+}  // namespace
+
 /// An orbit needs two systems, open space, a pericentre and a separation.
 void check_parts(const RunConfig& config, const FindValue& find) {
+  check_options(config, find);
   const auto& particles = config.particles;
   const ConfigValue* parts = find(array_path);
   for (const OrbitKey& key : orbit_keys())
@@ -193,7 +214,8 @@ void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config) {
   if (part.model.empty()) return;
   const ModelInfo& model = find_model(part.model);
   options.n = model_count(model, options.n);
-  for (const auto& option : model.options) options.values.try_emplace(option.name, option.default_value);
+  for (const auto& option : model.options)
+    options.values.try_emplace(option.name, option_default(model, option, options.units));
 }
 
 const std::string& read_model_name(const ConfigValue& value, const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/units.hpp"
 #include "config/keys.hpp"
 
 // Values stay in the units of the file: lengths in cells, Debye lengths or metres, times in 1/ω_p or seconds, charges
@@ -179,6 +180,19 @@ void read_temperature(const ConfigValue& value, const std::string& path, PlasmaS
   species.temperature = {all, all, all};
 }
 
+/// A charge in e or a mass in m_e. No particle has one this small: it is in coulombs or kilograms.
+double read_in_electrons(const ConfigValue& value, const std::string& path, const Range& range, const char* unit,
+                         double electron, const char* si_unit) {
+  constexpr double least = 1e-15;
+  const std::string expected = fmt::format("{} in units of {}", range.text(), unit);
+  if (value.get_if<std::string>()) refuse(value, path, expected);
+  const double number = read_real(value, path, range);
+  if (number != 0 && std::abs(number) < least)
+    refuse(value, path, expected,
+           fmt::format("; {} {} are {:.6g} {}", to_text(number), si_unit, number / electron, unit));
+  return number;
+}
+
 constexpr std::array<std::string_view, 3> temperature_keys{"temperature", "temperature_ev", "temperature_kelvin"};
 
 /// Names become parts of openPMD paths and of column names, so only plain characters are allowed. Temperatures are
@@ -198,8 +212,14 @@ PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& pa
          if (!plain) refuse(v, p, "a name of letters, digits, - and _");
          species.name = *word;
        }},
-      {"charge", [&](const auto& v, const auto& p) { species.charge = read_real(v, p, Range{}); }},
-      {"mass", [&](const auto& v, const auto& p) { species.mass = read_real(v, p, Range::above(0)); }},
+      {"charge",
+       [&](const auto& v, const auto& p) {
+         species.charge = read_in_electrons(v, p, Range{}, "e", elementary_charge_c, "C");
+       }},
+      {"mass",
+       [&](const auto& v, const auto& p) {
+         species.mass = read_in_electrons(v, p, Range::above(0), "m_e", electron_mass_kg, "kg");
+       }},
       {"density", [&](const auto& v, const auto& p) { species.density = read_real(v, p, Range::above(0)); }},
       {"particles_per_cell",
        [&](const auto& v, const auto& p) { species.particles_per_cell = read_integer(v, p, Range::between(1, 1e12)); }},

@@ -143,6 +143,11 @@ struct Completion {
       refuse_species(k, "temperature_ev",
                      "electron volts and kelvin need units.system = \"si\"; here temperature is in m_e (L omega_p)^2, "
                      "where L is the unit of length");
+    constexpr double light_m_per_s = 299792458;
+    if (const double speed = std::sqrt(dot(species.drift, species.drift)); si() && speed >= light_m_per_s)
+      refuse_species(k, "drift",
+                     fmt::format("expected less than the speed of light, {} m/s, found {}", to_text(light_m_per_s),
+                                 to_text(speed)));
     if (plasma.velocities == 2) {
       if (species.drift.z != 0) refuse_species(k, "drift", "expected no z component with plasma.velocities = 2");
       species.temperature.z = species.temperature.y;

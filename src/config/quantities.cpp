@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "config/config.hpp"
+#include "io/snapshot_formats.hpp"
 
 namespace pergola {
 
@@ -16,8 +18,7 @@ bool begins_with_number(const std::string& text) {
 /// What is wrong with a unit of the right dimension; empty: nothing.
 std::string problem_of(const Quantity& quantity, const QuantityUnits& units) {
   const Dimension& of = quantity.unit.dimension;
-  if (!units.system)
-    return "a plain number, as no units are stated (units.system or --units, \"stellar\" for example, states some)";
+  if (!units.system) return fmt::format("a plain number, as no units are stated ({})", units.unstated);
   if (units.universe && of == dimension::time) return "a plain number: the time of a universe is its scale factor";
   // Lengths, masses and times are over h, velocities are not.
   if (units.universe && quantity.unit.per_h != of.length + of.mass + of.time)
@@ -27,6 +28,14 @@ std::string problem_of(const Quantity& quantity, const QuantityUnits& units) {
 }
 
 }  // namespace
+
+QuantityUnits quantity_units(const std::string& file, const SnapshotHeader& header) {
+  QuantityUnits units{
+      .system = std::nullopt, .universe = is_cosmological(header), .unstated = fmt::format("{} has none", file)};
+  if (states_units(header.units))
+    units.system = custom_units(header.units->length_cm, header.units->mass_g, header.units->velocity_cm_per_s);
+  return units;
+}
 
 std::optional<double> plain_number(const std::string& text, const Dimension& dimension, const QuantityUnits& units,
                                    const std::string& name) {

@@ -1,11 +1,12 @@
 #pragma once
-// Numbers that are written with a unit: "5 Myr", "100 pc". The configuration, `pergola ic` and Python all read them
-// here.
+// Numbers that are written with a unit: "5 Myr", "100 pc". The configuration, commands that have lengths or masses as
+// options, and Python all read them here.
 #include <optional>
 #include <string>
 
 #include "base/host_device.hpp"
 #include "base/units.hpp"
+#include "io/snapshot.hpp"
 
 namespace pergola {
 
@@ -15,7 +16,11 @@ struct QuantityUnits {
   std::optional<UnitSystem> system;
   bool universe = false;
   std::string unreadable = {};  // why a file of particles, which may state units, cannot be read; empty: it can
+  /// Without a system: what would state one.
+  std::string unstated = "[units] system = \"stellar\", for example, states some";
 };
+/// Of a file of particles.
+PERGOLA_API QuantityUnits quantity_units(const std::string& file, const SnapshotHeader& header);
 
 /// "5 Myr" as a number of these units; none: the text does not begin with a number, or nothing has this dimension.
 /// `name`: what the number is, for the Error(input) of a unit that does not fit.

@@ -317,6 +317,8 @@ ModelEntry galaxy_entry(const std::string& name, const std::string& summary, con
        {"disc_fraction", 0.4, "part of n in the disc", Range::between(0, 1), {}},
        {"bulge_fraction", 0.1, "part of n in the bulge", Range::between(0, 1), {}}}};
   info.min_n = 3;
+  for (ModelOption& option : info.options)
+    if (option.name == "halo_truncation") option.only_with = OptionValue{"halo_profile", std::string("nfw")};
   return {.info = info, .make = make_galaxy, .expectations = expect_galaxy, .softening = galaxy_softening};
 }
 

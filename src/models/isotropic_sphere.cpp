@@ -155,7 +155,14 @@ DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere
 
 std::vector<ModelOption> sphere_options(std::vector<ModelOption> own) {
   own.push_back({"mass", 1.0, "total mass", Range::above(0), {}, false, dimension::mass});
-  own.push_back({"virial_radius", 1.0, "G M^2 / (2 |W|)", Range::above(0), {}, false, dimension::length});
+  own.push_back({"virial_radius",
+                 1.0,
+                 "G M^2 / (2 |W|)",
+                 Range::above(0),
+                 {},
+                 false,
+                 dimension::length,
+                 OptionValue{"half_mass_radius", 0.0}});
   own.push_back(half_mass_radius_option());
   return own;
 }

@@ -49,6 +49,12 @@ std::string found_text(const ModelValue& value) {
   return fmt::format("\"{}\"", std::get<std::string>(value));
 }
 
+/// As ModelInput::value().
+const ModelValue& value_of(const ModelInfo& model, const ModelOptions& options, const std::string& name) {
+  const auto given = options.values.find(name);
+  return given != options.values.end() ? given->second : find_option(model, name)->default_value;
+}
+
 /// Throws Error(input) for a count or an option that the model does not take.
 void check(const ModelInfo& model, const ModelOptions& options) {
   const std::string count = count_problem(model, options.n);
@@ -57,6 +63,8 @@ void check(const ModelInfo& model, const ModelOptions& options) {
     const std::string problem = option_problem(model, name, value);
     if (!problem.empty()) throw Error(ErrorKind::input, fmt::format("{}: {}: {}", model.name, name, problem));
   }
+  if (const auto conflict = options_conflict(model, options))
+    throw Error(ErrorKind::input, fmt::format("{}: {}: {}", model.name, conflict->key, conflict->why));
 }
 
 const ModelEntry& checked_entry(const std::string& name, const ModelOptions& options) {
@@ -173,16 +181,44 @@ std::string count_problem(const ModelInfo& model, std::int64_t n) {
   return "";
 }
 
+/// A default that is stated is no change: configurations state all of them.
+std::optional<Conflict> options_conflict(const ModelInfo& model, const ModelOptions& options) {
+  for (const ModelOption& option : model.options) {
+    if (!option.only_with) continue;
+    const auto& [other, value] = *option.only_with;
+    const std::string needed = found_text(value), found = found_text(value_of(model, options, other));
+    if (found == needed || found_text(value_of(model, options, option.name)) == found_text(option.default_value))
+      continue;
+    return Conflict{option.name, fmt::format("expected {} = {} beside it, found {}", other, needed, found)};
+  }
+  return std::nullopt;
+}
+
 std::int64_t model_count(const ModelInfo& model, std::int64_t n) { return n == 0 ? model.default_n : n; }
 
 ModelInput::ModelInput(const ModelInfo& model, const ModelOptions& options, int threads)
     : model_(model), options_(options), n_(model_count(model, options.n)), threads_(threads) {}
 
-/// The value given, else the default. The option must exist.
-const ModelValue& ModelInput::value(const std::string& name) const {
-  const auto given = options_.values.find(name);
-  return given != options_.values.end() ? given->second : find_option(model_, name)->default_value;
+ModelValue option_default(const ModelInfo& model, const ModelOption& option, const UnitSystem& units) {
+  const auto* number = std::get_if<double>(&option.default_value);
+  const Dimension& of = option.dimension;
+  const std::string nbody = nbody_units().name;
+  if (!number || of == dimension::none || model.own_units || model.units == nbody || units.name == nbody)
+    return option.default_value;
+  const UnitSystem& own = *find_unit_system(model.units);
+  if (same_units(own, units)) return option.default_value;
+  const double length = own.length_cm / units.length_cm, speed = own.velocity_cm_per_s / units.velocity_cm_per_s;
+  return *number * std::pow(length, of.length + of.time) * std::pow(own.mass_g / units.mass_g, of.mass) *
+         std::pow(speed, -of.time);
 }
+
+double ModelInput::number(const std::string& option) const {
+  if (options_.values.contains(option)) return std::get<double>(value(option));
+  return std::get<double>(option_default(model_, *find_option(model_, option), units()));
+}
+
+/// The value given, else the default. The option must exist.
+const ModelValue& ModelInput::value(const std::string& name) const { return value_of(model_, options_, name); }
 
 double equilibrium_energy(const ModelInput& input) {
   const double mass = input.number("mass");
@@ -250,6 +286,17 @@ std::optional<CosmologicalStart> model_cosmology(const std::string& name, const 
 
 std::string model_remark(const std::string& name, const ModelOptions& options) {
   return ask(&ModelEntry::remark, name, options);
+}
+
+std::string curvature_remark(const physics::Cosmology& universe) {
+  constexpr double nearly_flat = 0.01;
+  const double curvature = universe.background(1).omega_curvature();
+  if (std::abs(curvature) <= nearly_flat) return "";
+  return fmt::format(
+      "cosmology: omega_matter = {}, omega_lambda = {} and omega_radiation = {} leave {:.3g} to curvature, with which "
+      "the universe expands and structure grows; a flat one has omega_lambda = {:.6g}",
+      to_text(universe.omega_matter), to_text(universe.omega_lambda), to_text(universe.omega_radiation), curvature,
+      universe.omega_lambda + curvature);
 }
 
 std::string default_mass_remark(const std::string& name, const ModelOptions& options) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "base/key.hpp"
 #include "base/range.hpp"
 #include "base/units.hpp"
 #include "base/variant.hpp"
@@ -40,14 +41,21 @@ struct ModelOptions {
   std::map<std::string, ModelValue> values;  // what differs from the defaults
 };
 
+/// Another option, and the value of it.
+struct OptionValue {
+  std::string option;
+  ModelValue value;
+};
+
 struct ModelOption {
   std::string name;
   ModelValue default_value;
-  std::string help;                  // one line with unit and meaning
-  Range range;                       // of a number
-  std::vector<std::string> choices;  // of a word
-  bool or_file = false;              // any other word is the name of a file
-  Dimension dimension{};             // of a number; options of one name have one dimension in all models
+  std::string help;                        // one line with unit and meaning
+  Range range;                             // of a number
+  std::vector<std::string> choices;        // of a word
+  bool or_file = false;                    // any other word is the name of a file
+  Dimension dimension{};                   // of a number; options of one name have one dimension in all models
+  std::optional<OptionValue> only_with{};  // beside any other value of that option this one has no effect
 };
 
 struct ModelInfo {
@@ -73,6 +81,13 @@ PERGOLA_API const ModelInfo& find_model(const std::string& name);
 PERGOLA_API std::string option_problem(const ModelInfo& model, const std::string& option, const ModelValue& value);
 PERGOLA_API std::string count_problem(const ModelInfo& model, std::int64_t n);
 
+/// What an option is in these units if it is not given. Defaults of a model with physical units are converted; without
+/// units they are the same numbers.
+PERGOLA_API ModelValue option_default(const ModelInfo& model, const ModelOption& option, const UnitSystem& units);
+
+/// The first option that was changed and has no effect beside another one: its name, and why; none: all have one.
+PERGOLA_API std::optional<Conflict> options_conflict(const ModelInfo& model, const ModelOptions& options);
+
 /// The number of particles with 0 resolved to the model's own.
 PERGOLA_API std::int64_t model_count(const ModelInfo& model, std::int64_t n);
 
@@ -96,6 +111,10 @@ PERGOLA_API std::optional<CosmologicalStart> model_cosmology(const std::string& 
 
 /// What the user should know of how the model reads these options; empty: nothing.
 PERGOLA_API std::string model_remark(const std::string& name, const ModelOptions& options);
+
+/// A warning if the densities of a universe leave a part to curvature; else empty. Most often one of them was changed
+/// and the other forgotten.
+PERGOLA_API std::string curvature_remark(const physics::Cosmology& universe);
 
 /// A warning if the model's mass is its default, a number without thought for the units: fewer than a hundredth of a
 /// solar mass for each particle. Else empty.

@@ -29,7 +29,7 @@ class ModelInput {
   double gravitational_constant() const { return options_.gravitational_constant; }
   const UnitSystem& units() const { return options_.units; }
   const std::vector<ExternalPotential>& external() const { return options_.external; }
-  double number(const std::string& option) const { return std::get<double>(value(option)); }
+  double number(const std::string& option) const;
   bool flag(const std::string& option) const { return std::get<bool>(value(option)); }
   const std::string& word(const std::string& option) const { return std::get<std::string>(value(option)); }
 

@@ -114,6 +114,10 @@ RunBranch fork_run(const fs::path& from, const std::string& checkpoint, const st
   const RunConfig config = parse_config(config_text(before.config), "fork", sets);
   check_forkable(config, before.config);
   branch.time = before.time;
+  if (config.run.end_time < before.time * (1 - 1e-12))
+    throw Error(ErrorKind::input, fmt::format("fork: run.end_time: expected at least the time of the checkpoint, {}, "
+                                              "found {}",
+                                              to_text(before.time), to_text(config.run.end_time)));
   RunDirectory directory(to, RunDirectory::Use::fresh);
   try {
     fs::create_directories(directory.checkpoints());

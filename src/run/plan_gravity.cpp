@@ -519,8 +519,22 @@ void GravityTrial::make() {
   plan_.interactions_per_second = plan_.interactions / std::max(costs.steps.wall, 1e-9);
 }
 
-/// Particle and block steps of Hermite per time unit of a Plummer model with 1024 particles, η = 0.02.
-constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plummer_eta = 0.02, plummer_n = 1024;
+/// Steps of a typical run per unit of its time, with η = 0.02 and this number of particles: those of a particle, block
+/// steps, and shared steps.
+struct TypicalSteps {
+  double particle_steps, block_steps, shared_steps, n;
+  StepGrowth growth;
+  const char* of;
+};
+constexpr double typical_eta = 0.02;
+/// Of a universe from z = 49 to 0, with distances of 0.25 Mpc/h: 365 particle steps and 1068 block steps by treepm, 633
+/// steps by mesh. With distances of 1 Mpc/h they are 0.8 of that.
+TypicalSteps typical_steps(const RunConfig& config, const IntegratorEntry& integrator) {
+  if (config.cosmology)
+    return {93, 273, 162, 4096, {long_waves_particle_steps, long_waves_steps}, "a universe of 16^3 particles"};
+  return {165, 2900, 165, 1024, integrator.growth, "a Plummer model in N-body units"};
+}
+
 /// Typical rates per second of one core and of a GPU: pairs, particles of a tree or a mesh.
 constexpr double pairs_core = 1e9, pairs_gpu = 5e11, targets_core = 5e5, targets_gpu = 2e8, mesh_core = 5e6,
                  mesh_gpu = 1e9;
@@ -528,8 +542,7 @@ constexpr double radii_seconds = 2e-6;  // a particle's share of a line of radii
 /// The range of a guess: from a tenth of the seconds to ten times.
 constexpr double guess_factor = 10;
 
-/// The steps of the integrator if they are fixed, else those of a Plummer model in N-body units. Returns those of a
-/// particle.
+/// The steps of the integrator if they are fixed, else those of a typical run. Returns those of a particle.
 double guess_steps(RunPlan& plan, const RunConfig& config, double length) {
   const IntegratorEntry& integrator = integrator_entry(config.time.integrator);
   const auto n = static_cast<double>(plan.n);
@@ -538,13 +551,14 @@ double guess_steps(RunPlan& plan, const RunConfig& config, double length) {
     plan.steps_basis = "exact: a fixed step";
     plan.steps = per_particle = std::ceil(length / step * (1 - 1e-12));
   } else {
-    plan.steps_basis = "assumed: as in a Plummer model in N-body units";
-    const double eta = std::sqrt(plummer_eta / config.time.eta), more = n / plummer_n;
+    const TypicalSteps typical = typical_steps(config, integrator);
+    plan.steps_basis = fmt::format("assumed: as in {}", typical.of);
+    const double more = n / typical.n, units = std::sqrt(typical_eta / config.time.eta) * length;
     const bool blocks = integrator.in_blocks(config.time);
-    per_particle = plummer_particle_steps * eta * std::pow(more, integrator.growth.particle_steps) * length;
-    plan.steps =
-        std::ceil(blocks ? plummer_block_steps * eta * std::pow(more, integrator.growth.steps) * length : per_particle);
-    plan.assumed.push_back("steps as those of a Plummer model in N-body units");
+    per_particle = (blocks ? typical.particle_steps : typical.shared_steps) * units *
+                   std::pow(more, typical.growth.particle_steps);
+    plan.steps = std::ceil(blocks ? typical.block_steps * units * std::pow(more, typical.growth.steps) : per_particle);
+    plan.assumed.push_back(fmt::format("steps as those of {}", typical.of));
   }
   plan.particle_steps = per_particle * n;
   return per_particle;

@@ -48,6 +48,7 @@ class Comparison {
 
  private:
   [[noreturn]] void refuse_change(const std::string& key, const std::string& is, const std::string& was) const;
+  std::string what_else(const std::string& key) const;
   void check_part(const std::string& table, const RunConfig::ParticlesPart& a, const RunConfig::ParticlesPart& b) const;
   void check_particles() const;
 
@@ -55,15 +56,26 @@ class Comparison {
   bool forks_;
 };
 
+/// What a branch may change beside outputs and the end, and what may begin with other values of a key. A snapshot has
+/// the particles, the units and the universe of its run; no run of a plasma begins with one.
+std::string Comparison::what_else(const std::string& key) const {
+  if (!system_entry(now_).starts_from_snapshots) return " and run.end_time; for more begin a new run";
+  const bool of_particles = key.find("particles") != std::string::npos || key.starts_with("cosmology.") ||
+                            key.starts_with("[") || key.starts_with("units.");
+  return fmt::format(
+      ", run.end_time and the accuracy (time.eta with steps that are chosen anew, gravity.tree.accuracy); for more "
+      "begin "
+      "a {}",
+      of_particles ? "new run" : "run with a snapshot (particles.file)");
+}
+
 /// The error names the key, both values, and what the user can do.
 void Comparison::refuse_change(const std::string& key, const std::string& is, const std::string& was) const {
   if (forks_)
     throw Error(ErrorKind::input,
                 fmt::format("{}: {} is {}, but the run was made with {}: a branch goes on from the state of its steps "
-                            "and may change [output], run.end_time and the accuracy (time.eta with steps that are "
-                            "chosen anew, gravity.tree.accuracy); for more begin a run with a snapshot "
-                            "(particles.file)",
-                            now_.source, key, is, was));
+                            "and may change [output]{}",
+                            now_.source, key, is, was, what_else(key)));
   throw Error(ErrorKind::input,
               fmt::format("{}: {} is {}, but the run to resume was made with {}: set it back, {}or start again with "
                           "--overwrite",
@@ -122,6 +134,10 @@ void Comparison::check() const {
 }
 
 }  // namespace
+
+void keep_choices(RunConfig& now, const RunConfig& before) {
+  if (now.chosen_step_max) now.time.step_max = before.time.step_max;
+}
 
 void check_resumable(const RunConfig& now, const RunConfig& before) { Comparison(now, before, false).check(); }
 void check_forkable(const RunConfig& now, const RunConfig& before) { Comparison(now, before, true).check(); }

@@ -12,6 +12,9 @@
 // (3) keep outputs that the longer run would not have. Rank 0 does this, before anything changes.
 namespace pergola {
 
+/// Takes over what the run so far has chosen and the configuration does not state: the longest step, which may depend
+/// on the end.
+void keep_choices(RunConfig& now, const RunConfig& before);
 /// Throws Error(input) naming the first key that a resumed run may not change.
 void check_resumable(const RunConfig& now, const RunConfig& before);
 /// The same for a branch (run/fork.hpp), which may also change the accuracy of forces and steps.

@@ -58,6 +58,13 @@ bool fill_report_card(System& system, const RunConfig& config, const RunOptions&
   return true;
 }
 
+/// The unit that times of a run are shown in; none in an expanding universe, whose time is the scale factor.
+ShownTimeUnit time_unit_of(const System& system, double end) {
+  const SampleLook look = system.sample_look();
+  if (!look.time_unit.empty()) return {look.time_unit, 1};
+  return has_universe(look.header) ? ShownTimeUnit{} : shown_time_unit(look.header, end);
+}
+
 /// One call of run_system(): a system, its outputs and their directory. All ranks take the same decisions.
 class Run {
  public:
@@ -103,6 +110,10 @@ class Run {
     if (options_.notice) options_.notice(text);
   }
   void log_remarks();
+  std::string shown_time(double time) const {
+    const std::string& name = time_unit_.name;
+    return fmt::format("{:.12g}{}{}", time * time_unit_.factor, name.empty() ? "" : " ", name);
+  }
   double wall_seconds() const { return wall_before_ + seconds_since(session_begin_); }
   Moment now(double time) const { return {*system_, time, system_->counts().steps}; }
 
@@ -122,7 +133,8 @@ class Run {
   bool watched_ = false;          // on rank 0
   std::string forked_from_;       // of a branch, on rank 0
 
-  WorkCurve pace_;  // of this session's steps
+  ShownTimeUnit time_unit_;  // of progress and messages
+  WorkCurve pace_;           // of this session's steps
   Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_;
   Clock::time_point steps_begin_ = session_begin_;  // later by the time for which the run was held
   double wall_before_ = 0;                          // of the sessions before this one
@@ -178,7 +190,10 @@ bool Run::finished_before(RunSummary& summary) {
       const auto finished = read_finished_run(directory_->run_json());
       complete = finished && finished->end_time >= config_.run.end_time;
       if (!complete) return;
-      if (finished->config) check_resumable(config_, *finished->config);
+      if (finished->config) {
+        keep_choices(config_, *finished->config);
+        check_resumable(config_, *finished->config);
+      }
       summary = finished->summary;
     });
   summary.status = RunStatus::finished_before;
@@ -254,8 +269,10 @@ void Run::begin_resumed(const std::filesystem::path& path) {
     forked_from_ = std::move(record.forked_from), branch = std::move(record.configuration);
   });
   share(*communicator_, branch);
-  check_resumable(config_,
-                  branch.empty() ? before.config : parse_config(branch, (options_.directory / "run.json").string()));
+  const RunConfig as_before =
+      branch.empty() ? before.config : parse_config(branch, (options_.directory / "run.json").string());
+  keep_choices(config_, as_before);
+  check_resumable(config_, as_before);
   make_system_from(&*checkpoint);
   checkpoint.reset();
   const double time = system_->step_time(), start = system_->start_time();
@@ -290,7 +307,8 @@ void Run::begin_resumed(const std::filesystem::path& path) {
           fmt::format("{}: computed on {} so far, goes on on {}: from here on not with the bits of a run that stays "
                       "where it was",
                       options_.directory.string(), before.computed_on, now));
-    options_.log.info(fmt::format("resumed at time {:.12g}", time));
+    time_unit_ = time_unit_of(*system_, config_.run.end_time);
+    options_.log.info(fmt::format("resumed at time {}", shown_time(time)));
   });
 }
 
@@ -306,6 +324,7 @@ void Run::make_outputs() {
 void Run::begin_steps() {
   for (const auto& output : outputs_) every_steps_ = std::gcd(every_steps_, output->every_steps());
   system_->pause_every(every_steps_);
+  time_unit_ = time_unit_of(*system_, config_.run.end_time);
   log_remarks();
   if (const auto text = find_shared_gpus(system_->device(), *communicator_); !text.empty()) options_.log.warning(text);
   session_time_ = system_->time();
@@ -371,7 +390,7 @@ void Run::note_commands() {
   const auto commands = watch_.take_commands();
   for (const std::string& command : commands) {
     context_.results.control.push_back({command, system_->step_time(), system_->counts().steps});
-    options_.log.info(fmt::format("told to {} at time {:.12g}", command, system_->step_time()));
+    options_.log.info(fmt::format("told to {} at time {}", command, shown_time(system_->step_time())));
   }
   try {
     if (!commands.empty()) write_record("running");
@@ -472,6 +491,7 @@ void Run::report_progress() {
   const double start = system_->start_time(), end = config_.run.end_time;
   RunProgress progress;
   progress.start_time = start, progress.end_time = end, progress.time = results.end ? end : system_->step_time();
+  progress.time_unit = time_unit_;
   progress.energy_error = results.energy_error, progress.force_error = results.force_error;
   progress.wall_seconds = wall_seconds(), progress.counts = system_->counts();
   progress.fraction = config_.length_between(start, progress.time) / config_.length_between(start, end);

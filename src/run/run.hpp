@@ -13,6 +13,7 @@
 #include "run/rank_report.hpp"
 #include "run/watcher.hpp"
 #include "sim/report_card.hpp"
+#include "sim/unit_text.hpp"
 #include "time/integrator.hpp"
 
 // A run of a configuration: steps, and outputs between them, to its end.
@@ -27,6 +28,7 @@ namespace pergola {
 /// The progress of a run.
 struct RunProgress {
   double start_time = 0, time = 0, end_time = 0;
+  ShownTimeUnit time_unit;             // that people are shown these in
   double fraction = 0;                 // of the time; in an expanding universe of ln a
   std::optional<double> energy_error;  // of the latest line of energy.csv after the first
   double force_error = 0;              // median, of the latest line of audit.csv; 0: none

@@ -23,6 +23,7 @@
 #include "physics/cosmology.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/gravity_system.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -192,6 +193,20 @@ double GravitySystem::energy_equation_doubt() const {
   return doubt > negligible_doubt ? doubt : 0;
 }
 
+namespace {
+
+/// Snapshots that are asked for at redshifts after the end of the run.
+std::string late_redshifts_remark(const RunConfig& config) {
+  std::vector<std::string> late;
+  for (const double redshift : config.output.redshifts)
+    if (config.run.end_time * (1 + redshift) < 1 - 1e-9) late.push_back(to_text(redshift));
+  if (late.empty()) return "";
+  return fmt::format("output.redshifts: no snapshot at {}, after the end of the run at redshift {:.6g}",
+                     fmt::join(late, ", "), 1 / config.run.end_time - 1);
+}
+
+}  // namespace
+
 // In the order of the log.
 std::vector<Remark> GravitySystem::remarks_at_start() const {
   const RunConfig& config = this->config();
@@ -211,6 +226,9 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
              to_text(config.cosmology->h))});
   if (const auto waves = config.cosmology ? waves_at_start(config) : std::nullopt; waves && !waves->table.empty())
     sentences.push_back({LogLevel::info, fmt::format("transfer: {}", waves->from)});
+  if (config.cosmology)
+    for (std::string text : {late_redshifts_remark(config), curvature_remark(*config.cosmology)})
+      if (!text.empty()) sentences.push_back({LogLevel::warning, std::move(text)});
   if (!made_on().empty())
     sentences.push_back({LogLevel::info, fmt::format("initial conditions were made on {}: the last bits of places and "
                                                      "velocities are not those that the CPU makes",
@@ -223,6 +241,8 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
     sentences.push_back({LogLevel::warning, std::move(text)});
   for (const std::string& text : said_at_start())
     if (!text.empty()) sentences.push_back({LogLevel::warning, text});
+  if (std::string text = unused_steps_remark(config.time); !text.empty())
+    sentences.push_back({LogLevel::warning, std::move(text)});
   if (std::string text = late_start_remark(config, start_time()); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
   if (std::string text = default_softening_remark(config); !text.empty())

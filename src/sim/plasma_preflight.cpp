@@ -89,6 +89,12 @@ std::vector<std::string> check_plasma(const RunConfig& config) {
                             "{:.0e}; are both in the same unit?",
                             config.source, to_text(config.run.end_time), steps, to_text(config.time.step), most_steps));
   std::vector<std::string> warnings;
+  const bool mean_field = std::any_of(config.expect.begin(), config.expect.end(),
+                                      [](const Expectation& one) { return one.name == "field_energy"; });
+  if (config.plasma.wave.asked_for() && config.output.spectrum_every == 0 && !mean_field)
+    warnings.push_back(
+        "[plasma.wave] asks for a wave, which is not measured without the potential every few steps: set "
+        "output.spectrum_every, in steps");
   double square = 0;
   for (const Facts& one : species) square += one.plasma_frequency * one.plasma_frequency;
   const double frequency = std::sqrt(square), phase = frequency * step;

@@ -63,8 +63,11 @@ PERGOLA_API void register_integrator(IntegratorEntry entry);
 /// What integrator and solver need and cannot be had together.
 PERGOLA_API std::optional<Conflict> integrator_conflict(const TimeOptions& time, const SolverOptions& gravity);
 
+/// A warning if a key says how steps are taken and is none of the integrator's; else empty.
+PERGOLA_API std::string unused_steps_remark(const TimeOptions& time);
+
 /// The integrator of a run that names none: the first of the list that can do with what the solver, external potentials
-/// and user forces give, and takes a fixed step where one is given. `expanding`: and that knows an expanding universe.
+/// and user forces give, and takes the steps that are asked for. `expanding`: and that knows an expanding universe.
 PERGOLA_API std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding);
 
 // Keys that several integrators have.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,31 @@ void check_options(const IntegratorEntry& entry, TimeOptions time) {
 std::string without_jerk(const TimeOptions& time, const SolverOptions& gravity) {
   for (const auto& entry : integrator_entries())
     if (!entry.needs_with(time, gravity).jerk) return entry.name;
+  return "";
+}
+
+bool has_key(const IntegratorEntry& entry, std::string_view name) {
+  return std::any_of(entry.keys.begin(), entry.keys.end(), [&](const auto& key) { return key.name == name; });
+}
+
+/// What says how steps are taken; an integrator without such a key takes them in its own way.
+constexpr std::array<std::string_view, 3> kinds_of_steps{"step", "steps", "adaptive"};
+
+/// The first of these that has not its default value and that the integrator does not have; null: none.
+const Key<TimeOptions>* unused_key(const IntegratorEntry& entry, const TimeOptions& time) {
+  for (const auto& other : integrator_entries())
+    for (const auto& key : other.keys)
+      if (key.value && !has_key(entry, key.name) &&
+          std::count(kinds_of_steps.begin(), kinds_of_steps.end(), key.name) > 0 &&
+          shown(key.value(time)) != shown(key.value(TimeOptions{})))
+        return &key;
+  return nullptr;
+}
+
+/// The integrator that has a key, to be suggested.
+std::string with_key(const std::string& name) {
+  for (const auto& entry : integrator_entries())
+    if (has_key(entry, name)) return entry.name;
   return "";
 }
 
@@ -120,13 +146,13 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
   return entry.check ? entry.check(time, gravity) : std::nullopt;
 }
 
-namespace {
-
-bool has_key(const IntegratorEntry& entry, std::string_view name) {
-  return std::any_of(entry.keys.begin(), entry.keys.end(), [&](const auto& key) { return key.name == name; });
+std::string unused_steps_remark(const TimeOptions& time) {
+  const IntegratorEntry& entry = integrator_entry(time.integrator);
+  const Key<TimeOptions>* key = unused_key(entry, time);
+  if (!key) return "";
+  return fmt::format("time.{} = {} has no effect on {}; with time.integrator = \"{}\" it has", key->name,
+                     shown(key->value(time)), entry.name, with_key(key->name));
 }
-
-}  // namespace
 
 // The first entry that the solver and the given keys allow.
 std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding) {
@@ -135,7 +161,7 @@ std::string default_integrator(const TimeOptions& time, const SolverOptions& gra
     const SolverInfo& can = solver_entry(gravity.solver).can;
     const bool lacks = (needs.jerk && !can.jerk) || (needs.subset && !can.subset);
     if (lacks && needs.because.empty()) continue;  // otherwise another key needs too much
-    if (time.step != 0 && !has_key(entry, "step")) continue;
+    if (unused_key(entry, time)) continue;
     if (!expanding || entry.expanding_space) return entry.name;
   }
   return integrator_entries().front().name;

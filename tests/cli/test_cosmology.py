@@ -358,6 +358,26 @@ class Cosmology(harness.CliTest):
         text = self.good("plan", config, "--no-trial")
         self.assertIn("P(k) to 1 % up to k = ", text)
 
+    # Measured: 365 steps of a particle and 1068 block steps, 633 shared ones on a mesh.
+    def test_plan_without_a_trial_knows_the_steps_of_a_universe(self):
+        config = self.dir / "plan.toml"
+        config.write_text('[run]\nend_redshift = 0\n[particles]\nmodel = "cosmology"\nn = "16^3"\nbox = 4\nredshift = 49\n'
+                          '[gravity]\nsolver = "treepm"\nsoftening = 0.01\n')
+        plan = self.good_json("plan", config, "--no-trial")
+        self.assertAlmostEqual(plan["particle_steps"] / 4096 / 365, 1, delta=0.05)
+        self.assertAlmostEqual(plan["steps"] / 1068, 1, delta=0.05)
+        plan = self.good_json("plan", config, "--no-trial", "--set", "gravity.solver=mesh")
+        self.assertAlmostEqual(plan["steps"] / 633, 1, delta=0.05)
+
+    def test_curvature_and_redshifts_after_the_end_are_said(self):
+        said = harness.run(["ic", "cosmology", "--n", "8^3", "--omega-matter", "1", "-o", self.dir / "curved.hdf5"])
+        self.assertIn("leave -0.7 to curvature", said.stderr)
+        said = harness.run(["run", self.config(MODEL), "-o", self.dir / "run", "--set", "output.redshifts=[24, 4]",
+                            "--set", "cosmology.omega_lambda=0.2"])
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("output.redshifts: no snapshot at 4, after the end of the run at redshift 9", said.stderr)
+        self.assertIn("leave 0.5 to curvature", said.stderr)
+
     def test_a_glass_is_displaced_too(self):
         lattice, glass = self.made("lattice.hdf5"), self.made("glass.hdf5", "--grid", "glass", "--order", 3)
         self.assertEqual(self.good_json("info", glass)["n"], self.good_json("info", lattice)["n"])

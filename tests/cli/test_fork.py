@@ -99,8 +99,11 @@ class ForkTest(harness.CliTest):
     def test_what_belongs_to_the_state_of_the_steps_is_refused(self):
         self.made(CLUSTER)
         to = self.dir / "other"
-        for change in ("gravity.softening=0.1", "particles.n=65", "time.step_max=0.25", "run.precision=double"):
+        for change in ("gravity.softening=0.1", "time.step_max=0.25", "run.precision=double"):
             self.bad(2, "fork", self.out, "--set", change, "-o", to, says=["fork", change.split("=")[0], "particles.file"])
+        self.bad(2, "fork", self.out, "--set", "particles.n=65", "-o", to, says=["particles.n", "begin a new run"])
+        self.bad(2, "fork", self.out, "--set", "run.end_time=0.125", "-o", to,
+                 says=["run.end_time", "the time of the checkpoint", "found 0.125"])
         self.bad(2, "fork", self.out, "--set", "time.etta=1", "-o", to, says=["time.etta"])
         self.bad(2, "fork", self.dir, "-o", to, says=["checkpoint"])
         self.bad(2, "fork", self.out, "--checkpoint", "checkpoint_000009.pgc", "-o", to, says=["checkpoint_000009.pgc"])
@@ -109,6 +112,20 @@ class ForkTest(harness.CliTest):
         (to / "mine.txt").write_text("keep")
         self.bad(2, "fork", self.out, "-o", to, says=["other"])
         self.assertEqual([path.name for path in to.iterdir()], ["mine.txt"])
+
+    def test_what_a_plasma_may_change_is_said(self):
+        self.made(PLASMA)
+        said = self.bad(2, "fork", self.out, "--set", "plasma.shape=quadratic", "-o", self.dir / "other",
+                        says=["plasma.shape", "may change [output] and run.end_time; for more begin a new run"])
+        self.assertNotIn("particles.file", said)
+
+    def test_a_branch_of_a_universe_may_end_at_a_redshift(self):
+        self.made('[run]\nend_redshift = 24\ndevice = "cpu"\nthreads = 1\n[particles]\nmodel = "cosmology"\nn = "8^3"\nbox = 50\n'
+                  '[gravity]\nsolver = "mesh"\n[gravity.mesh]\ncells = 16\nassignment = "tsc"\n')
+        self.branch("later", "run.end_redshift=19")
+        self.assertAlmostEqual(self.go_on("later")["configuration"]["run"]["end_time"], 0.05)
+        said = self.bad(2, "fork", self.out, "--set", "cosmology.h=0.68", "-o", self.dir / "other", says=["cosmology.h", "begin a new run"])
+        self.assertNotIn("particles.file", said)
 
     def test_resume_with_another_accuracy_names_fork(self):
         self.made(CLUSTER)

@@ -56,7 +56,15 @@ class Models(harness.CliTest):
         self.assertIsNotNone(json.loads(self.good("info", self.dir / "m81.hdf5", "--json"))["units"])
         made = self.good_json("ic", "m81", "--n", 1000, "--units", "nbody", "-o", self.dir / "nbody.hdf5")
         self.assertEqual(made["units"], "nbody")
+        made = self.good_json("ic", "m81", "--n", 1000, "--units", "galactic", "-o", self.dir / "galactic.hdf5")
+        self.assertAlmostEqual(made["mass"] / 108e10, 1, places=9)
+        self.assertAlmostEqual(made["options"]["halo_mass"] / 1e12, 1, places=9)
         self.bad(2, "ic", "galaxy", "--n", 2, "-o", self.dir / "two.hdf5", says=["--n", "at least 3"])
+
+    def test_an_option_that_has_no_effect_is_refused(self):
+        out = self.dir / "x.csv"
+        self.bad(2, "ic", "cluster", "--w0", 7, "-o", out, says=["--w0", 'profile = "king"', '"plummer"'])
+        self.bad(2, "ic", "king", "--half-mass-radius", 2, "--virial-radius", 3, "-o", out, says=["--virial-radius", "half_mass_radius = 0", "found 2"])
 
     def test_options_are_flags_or_set(self):
         by_flag = self.read_csv("kepler", "--eccentricity", 0.9, "--mass-1", 2)

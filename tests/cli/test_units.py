@@ -50,8 +50,36 @@ class Units(harness.CliTest):
         self.good("ic", "plummer", "--n", 10, "--units", "stellar", "--mass", "1e6 Msun", "--virial-radius", "0.005 kpc", "-o", one)
         self.good("ic", "plummer", "--n", 10, "--units", "stellar", "--mass", "1e6", "--virial-radius", "5", "-o", other)
         self.assertEqual(one.read_text(), other.read_text())
-        self.bad(2, "ic", "plummer", "--mass", "5 Msun", "-o", self.dir / "x.csv", says=["--mass", "no units are stated", '"5 Msun"'])
+        self.bad(2, "ic", "plummer", "--mass", "5 Msun", "-o", self.dir / "x.csv", says=["--mass", "no units are stated", "--units stellar", '"5 Msun"'])
         self.bad(2, "ic", "plummer", "--units", "stellar", "--mass", "5 pc", "-o", self.dir / "x.csv", says=["--mass", "a mass such as", '"5 pc"'])
+
+    def test_lengths_of_other_commands_may_have_a_unit(self):
+        stars = self.stars()
+        for orbit, name in ((("1 kpc", "8 kpc"), "a.csv"), ((1, 8), "b.csv")):
+            self.good("merge", stars, stars, "--pericentre", orbit[0], "--separation", orbit[1], "-o", self.dir / name)
+        self.assertEqual(*((self.dir / name).read_bytes() for name in ("a.csv", "b.csv")))
+        said = [self.good("analyze", "rotation", stars, "--to", to, "--softening", softening)
+                for to, softening in (("2 kpc", "100 pc"), (2, 0.1))]
+        self.assertEqual(*said)
+        for width, center, name in (("4 kpc", "1 kpc,0,500 pc", "a.png"), (4, "1,0,0.5", "b.png")):
+            self.good("picture", stars, "--width", width, "--center", center, "--size", 100, "--title", "x", "-o", self.dir / name)
+        self.assertEqual(*((self.dir / name).read_bytes() for name in ("a.png", "b.png")))
+        self.bad(2, "picture", stars, "--width", "4 Myr", "-o", self.dir / "no.png", says=["--width", "a length such as", '"4 Myr"'])
+        self.bad(2, "picture", stars, "--width", "wide", "-o", self.dir / "no.png", says=["--width", "wide"])
+        self.good("ic", "plummer", "--n", 32, "-o", self.dir / "plain.hdf5")
+        plain = self.dir / "plain.hdf5"
+        for command in (("picture", plain, "--width", "4 kpc"), ("analyze", "rotation", plain, "--to", "2 kpc"),
+                        ("merge", plain, plain, "--pericentre", "1 kpc", "--separation", 8)):
+            self.bad(2, *command, "-o", self.dir / "no.csv" if command[0] == "analyze" else self.dir / "no.png" if command[0] == "picture" else self.dir / "no.hdf5",
+                     says=["no units are stated", "plain.hdf5 has none"])
+
+    # Reference: a kiloparsec per km/s is 0.97779222 thousand million years (IAU 2012 B2).
+    def test_messages_of_a_run_carry_the_unit_of_its_times(self):
+        config, out = self.config(self.stars()), self.dir / "out"
+        self.good("run", config, "-o", out, "--quiet", "--set", "gravity.softening=0.1", "--set", "run.end_time=1e-3")
+        said = harness.run(["run", config, "-o", out, "--resume", "--set", "gravity.softening=0.1", "--set", "run.end_time=2e-3"])
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertRegex(said.stderr, r"resumed at time [0-9.e+-]+ (kyr|Myr)")
 
     def test_a_unit_given_in_cgs_and_si_is_refused(self):
         config = self.dir / "custom.toml"

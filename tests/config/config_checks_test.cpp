@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "config/config.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 namespace {
@@ -137,10 +138,68 @@ TEST(ConfigChecks, ARunThatNamesNoIntegratorTakesTheFirstThatCanDoIt) {
   EXPECT_EQ(chosen("[[gravity.external]]\nkind = \"point\"\nmass = 1\n"), "hermite");
   EXPECT_EQ(chosen("[cosmology]\nh = 0.7\n[run]\nend_time = 1\n"), "leapfrog");
   EXPECT_EQ(chosen("time.integrator = \"leapfrog\"\n"), "leapfrog");
-  EXPECT_EQ(chosen("time.step = 0.01\n"), "leapfrog");  // hermite has no fixed step
+  // Hermite has steps of its own.
+  for (const char* steps : {"step = 0.01", "steps = \"block\"", "adaptive = true"})
+    EXPECT_EQ(chosen(fmt::format("time.{}\n", steps)), "leapfrog");
   // The softening is in the way of the step, not of the integrator.
   EXPECT_EQ(refusal("[time]\nadaptive = true\n[gravity]\nsolver = \"tree\"\nsoftening = 0\n").substr(0, 26),
             "run.toml:2: time.adaptive:");
+}
+
+TEST(ConfigChecks, StepsThatAnIntegratorDoesNotTakeAreSaid) {
+  const auto said = [](const std::string& time) {
+    return unused_steps_remark(parse_config("[time]\n" + time, "run.toml").time);
+  };
+  EXPECT_EQ(said("integrator = \"hermite\"\nstep = 0.01\n"),
+            "time.step = 0.01 has no effect on hermite; with time.integrator = \"leapfrog\" it has");
+  EXPECT_NE(said("integrator = \"hermite\"\nadaptive = true\n").find("time.adaptive = true has no effect"),
+            std::string::npos);
+  EXPECT_EQ(said("integrator = \"hermite\"\neta = 0.01\n"), "");
+  EXPECT_EQ(said("step = 0.01\n"), "");
+}
+
+TEST(ConfigChecks, TheLongestStepDoesNotDependOnTheChoiceOfUnits) {
+  const auto longest = [](const std::string& units, const std::string& end, const std::string& more = "") {
+    const RunConfig config =
+        parse_config(fmt::format("units.system = \"{}\"\nrun.end_time = {}\n{}", units, end, more), "run.toml");
+    EXPECT_EQ(parse_config(config_text(config), "run.toml").time.step_max, config.time.step_max);
+    return config.time.step_max;
+  };
+  for (const char* end : {"1", "1000"}) EXPECT_EQ(longest("nbody", end), 0.125);
+  EXPECT_EQ(longest("stellar", "1000"), 64);
+  EXPECT_EQ(longest("stellar", "1"), 0.125);
+  EXPECT_EQ(longest("si", "1e16", "output.energy_every = 0\noutput.snapshots_every = 0\n"), 0x1p50);
+  EXPECT_EQ(longest("stellar", "1000", "time.step_max = 0.25\n"), 0.25);
+  EXPECT_EQ(longest("stellar", "1", "[cosmology]\n"), 0x1p-6);
+}
+
+TEST(ConfigChecks, OneOfTwoKeysThatAreSetReplacesTheOtherOfTheFile) {
+  const std::string universe = "[run]\nend_time = 0.5\n[cosmology]\nh = 0.7\n";
+  EXPECT_EQ(parse_config(universe, "run.toml", {"run.end_redshift=3"}).run.end_time, 0.25);
+  EXPECT_EQ(parse_config("run.end_redshift = 3\n[cosmology]\nh = 0.7\n", "run.toml", {"run.end_time=0.5"}).run.end_time,
+            0.5);
+  EXPECT_EQ(refusal(universe, {"run.end_redshift=3", "run.end_time=0.5"}),
+            "--set: run.end_redshift: expected one of run.end_time and run.end_redshift, found both");
+  const std::string custom = "[units]\nsystem = \"custom\"\nlength_cm = 1\nmass_g = 1\nvelocity_cm_per_s = 1\n";
+  EXPECT_EQ(parse_config(custom, "run.toml", {"units.time_s=2"}).unit_system().velocity_cm_per_s, 0.5);
+  EXPECT_EQ(parse_config(custom, "run.toml", {"units.mass_kg=1"}).unit_system().mass_g, 1000);
+  const std::string stars = "[particles]\nmodel = \"plummer\"\nvirial_radius = 3\n";
+  const RunConfig other = parse_config(stars, "run.toml", {"particles.half_mass_radius=2"});
+  EXPECT_EQ(std::get<double>(other.particles.options.values.at("half_mass_radius")), 2);
+  EXPECT_EQ(std::get<double>(other.particles.options.values.at("virial_radius")), 1);
+}
+
+TEST(ConfigChecks, AnOptionThatHasNoEffectIsRefusedWithItsLine) {
+  const std::string both = "model = \"plummer\"\nhalf_mass_radius = 2\nvirial_radius = 3\n";
+  EXPECT_EQ(refusal("[particles]\n" + both),
+            "run.toml:4: particles.virial_radius: expected half_mass_radius = 0 beside it, found 2");
+  EXPECT_NE(refusal("[particles.orbit]\npericentre = 1\nseparation = 8\n[[particles.parts]]\nmodel = "
+                    "\"plummer\"\n[[particles.parts]]\n" +
+                    both)
+                .find("particles.parts.2.virial_radius: expected half_mass_radius = 0 beside it, found 2"),
+            std::string::npos);
+  EXPECT_EQ(refusal("[particles]\nmodel = \"cluster\"\nw0 = 7\n"),
+            "run.toml:3: particles.w0: expected profile = \"king\" beside it, found \"plummer\"");
 }
 
 // Each is what a file could not say.

@@ -116,6 +116,11 @@ TEST(PlasmaConfig, OneKeyOfASpeciesCanBeSet) {
   const RunConfig config = parse_config(in_si, "run.toml", {"plasma.species.protons.particles_per_cell=27"});
   EXPECT_EQ(config.plasma.species[0].particles_per_cell, 8);
   EXPECT_EQ(config.plasma.species[1].particles_per_cell, 27);
+  // A temperature that is set replaces that of the file, whatever its unit.
+  const RunConfig hot = parse_config(in_si, "run.toml", {"plasma.species.protons.temperature_ev=3"});
+  EXPECT_EQ(hot.plasma.species[1].temperature.z, 3);
+  EXPECT_TRUE(parse_config(electrons, "run.toml", {"plasma.species.electrons.cold=true"}).plasma.species[0].cold);
+  EXPECT_FALSE(parse_config(electrons, "run.toml", {"plasma.species.electrons.cold=false"}).plasma.species[0].cold);
   EXPECT_NE(refusal(in_si, {"plasma.species.muons.mass=2"}).find("no [[plasma.species]] with the name \"muons\""),
             std::string::npos);
 }
@@ -135,10 +140,16 @@ TEST(PlasmaConfig, RefusalsNameThePlaceTheValueAndTheRemedy) {
   refused(electrons, {species + "particles_per_cell=0"}, "particles_per_cell: expected an integer from 1");
   refused(electrons, {species + "particles_per_cell=-3"}, "particles_per_cell: expected an integer from 1");
   refused(electrons, {species + "mass=0"}, "mass: expected a number > 0, found 0");
-  refused(electrons, {species + "cold=true"}, "expected a temperature or cold = true, found both");
+  refused(std::string(electrons) + "cold = true\n", {}, "expected a temperature or cold = true, found both");
   refused(electrons, {species + "tmperature=2"}, "unknown key");
   refused(electrons, {species + "tmperature=2"}, "did you mean temperature?");
-  refused(electrons, {species + "temperature_ev=2"}, "has a temperature already");
+  refused(std::string(electrons) + "temperature_ev = 2\n", {}, "has a temperature already");
+  refused(electrons, {species + "mass=9.1093837e-31"},
+          "mass: expected a number > 0 in units of m_e, found 9.1093837e-31; 9.1093837e-31 kg are 1 m_e");
+  refused(electrons, {species + "mass=1.67e-27 kg"},
+          "mass: expected a number > 0 in units of m_e, found \"1.67e-27 kg\"");
+  refused(electrons, {species + "charge=-1.602176634e-19"}, "in units of e, found -1.602176634e-19; ");
+  refused(in_si, {species + "drift=[3e8, 0, 0]"}, "drift: expected less than the speed of light, 299792458 m/s, found");
   refused(electrons, {"plasma.wave.mode=[0, -9000]"}, "plasma.wave.mode: expected at most half of plasma.cells, ");
   refused(electrons, {"plasma.cells=[64]"}, "plasma.cells: expected two or three even numbers");
   refused(electrons, {"plasma.cells=[64, 0]"}, "plasma.cells: expected two or three even numbers");
@@ -186,6 +197,9 @@ TEST(PlasmaPreflight, WarnsWithNumberAndRemedy) {
   warned({"plasma.cell_size=2.5"}, "set plasma.cell_size to at most 1");
   warned({"plasma.magnetic_field=[0,0,30]"}, "electrons turn by 1.5 radians about the magnetic field");
   warned({"plasma.species.electrons.drift=[40,0,0]"}, "electrons cross 4.1 cells in one step");
+  warned({"plasma.wave.mode=[1,0]"}, "set output.spectrum_every, in steps");
+  EXPECT_TRUE(
+      check_plasma(parse_config(electrons, "run.toml", {"plasma.wave.mode=[1,0]", "output.spectrum_every=2"})).empty());
   EXPECT_TRUE(
       check_plasma(parse_config(electrons, "run.toml", {"plasma.cell_size=1.5", "plasma.shape=quadratic"})).empty());
 }

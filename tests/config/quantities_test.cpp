@@ -45,9 +45,11 @@ step = "1 Myr"
 snapshots_every = "0.25Myr"
 energy_every = "1e-3 Gyr"
 radii_every = "2 Myr"
-analyses = ["groups"]
+analyses = ["groups", "rotation"]
 [output.groups]
 linking-length = "0.2 kpc"
+[output.rotation]
+to = "2 kpc"
 [expect]
 half_mass_radius = { expected = "0.1 kpc", tolerance = "1 pc" }
 [units]
@@ -70,6 +72,7 @@ system = "stellar"
   EXPECT_NEAR(config.output.energy_every, myr, 1e-14);
   EXPECT_NEAR(config.output.more.at("output.radii_every"), 2 * myr, 1e-14);
   EXPECT_EQ(std::get<double>(config.output.analysis_options.at("groups.linking-length")), 200);
+  EXPECT_DOUBLE_EQ(std::get<double>(config.output.analysis_options.at("rotation.to")), 2000);
   EXPECT_EQ(config.expect[0].expected, 100);
   EXPECT_EQ(config.expect[0].tolerance, 1);
 }
@@ -92,9 +95,10 @@ TEST(Quantities, ALongestStepIsThePowerOfTwoBelow) {
 }
 
 TEST(Quantities, WithoutUnitsOneSentenceRefusesThem) {
-  EXPECT_EQ(refusal("[run]\nend_time = \"5 Myr\"\n"),
-            "run.toml:2: run.end_time: expected a plain number, as no units are stated (units.system or --units, "
-            "\"stellar\" for example, states some), found \"5 Myr\"");
+  EXPECT_EQ(
+      refusal("[run]\nend_time = \"5 Myr\"\n"),
+      "run.toml:2: run.end_time: expected a plain number, as no units are stated ([units] system = \"stellar\", for "
+      "example, states some), found \"5 Myr\"");
   EXPECT_EQ(refusal("", {"gravity.softening=100 pc"}).substr(0, 50),
             "--set: gravity.softening: expected a plain number,");
 }

@@ -30,6 +30,17 @@ TEST(UniverseChecks, WhatIsRightIsTaken) {
   EXPECT_EQ(refusal({"gravity.softening_max_proper=0.01", "units.system=cosmology"}), "");
 }
 
+// As the text of a run has them: --set of one would else be refused for the other.
+TEST(UniverseChecks, AParameterThatIsSetReplacesThatOfTheModel) {
+  EXPECT_EQ(refusal({"particles.h=0.6"}),
+            "--set: particles.h: expected 0.7 as in [cosmology], found 0.6; leave it out");
+  const std::string text =
+      config_text(parse_config("[run]\nend_redshift = 9\n[particles]\nmodel = \"cosmology\"\nn = \"8^3\"\n"
+                               "[gravity]\nsolver = \"treepm\"\n",
+                               "box.toml"));
+  EXPECT_EQ(parse_config(text, "box.toml", {"cosmology.h=0.6"}).cosmology->h, 0.6);
+}
+
 TEST(UniverseChecks, TimesBeforeTheStartAreRefused) {
   EXPECT_EQ(refusal({"run.end_redshift=60"}),
             "--set: run.end_redshift: expected less than particles.redshift, 49, found 60");

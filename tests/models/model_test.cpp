@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -44,6 +45,56 @@ TEST(Models, HaveTheSameBitsOnAnyNumberOfThreads) {
     EXPECT_EQ(one.id.front(), 1u);
     for (const int threads : {2, 7}) expect_same(one, make_model(info.name, options, threads));
   }
+}
+
+TEST(Models, AnOptionThatHasNoEffectIsRefused) {
+  const auto said = [](const std::string& model, const std::map<std::string, ModelValue>& values) {
+    ModelOptions options;
+    options.n = 50, options.values = values;
+    return refusal(model, options);
+  };
+  for (const char* model : {"plummer", "hernquist", "nfw", "king"})
+    EXPECT_EQ(said(model, {{"virial_radius", 3.0}, {"half_mass_radius", 2.0}}),
+              std::string(model) + ": virial_radius: expected half_mass_radius = 0 beside it, found 2");
+  EXPECT_EQ(said("plummer", {{"softening", 0.1}}),
+            "plummer: softening: expected exact_energy = true beside it, found false");
+  EXPECT_EQ(said("cluster", {{"w0", 7.0}}), "cluster: w0: expected profile = \"king\" beside it, found \"plummer\"");
+  EXPECT_EQ(said("galaxy", {{"halo_profile", std::string("hernquist")}, {"halo_truncation", 0.2}}),
+            "galaxy: halo_truncation: expected halo_profile = \"nfw\" beside it, found \"hernquist\"");
+  EXPECT_EQ(said("cluster", {{"profile", std::string("king")}, {"w0", 7.0}}), "");
+  // Configurations state all defaults.
+  EXPECT_EQ(said("plummer", {{"virial_radius", 1.0}, {"half_mass_radius", 2.0}}), "");
+}
+
+// Reference: M81's halo has 1e12 solar masses and a scale radius of 18 kpc; a parsec is 206264.806 astronomical units.
+TEST(Models, DefaultsWithUnitsAreTheSameInAnySystem) {
+  const auto usual = [](const std::string& model, const std::string& name, const char* units) {
+    for (const ModelOption& option : find_model(model).options)
+      if (option.name == name)
+        return std::get<double>(option_default(find_model(model), option, *find_unit_system(units)));
+    return 0.0;
+  };
+  EXPECT_EQ(usual("m81", "halo_mass", "gadget"), 100);
+  EXPECT_EQ(usual("m81", "halo_mass", "nbody"), 100);
+  EXPECT_NEAR(usual("m81", "halo_mass", "galactic") / 1e12, 1, 1e-12);
+  EXPECT_NEAR(usual("m81", "halo_scale_radius", "stellar") / 18000, 1, 1e-12);
+  EXPECT_EQ(usual("m81", "toomre_q", "stellar"), 1.5);
+  EXPECT_NEAR(usual("cluster", "half_mass_radius", "solar"), 206264.806, 1e-3);
+  EXPECT_EQ(usual("plummer", "virial_radius", "solar"), 1);  // N-body units: a number
+  ModelOptions options;
+  options.n = 100, options.units = *find_unit_system("galactic");
+  options.gravitational_constant = options.units.gravitational_constant;
+  double mass = 0;
+  for (const double one : make_model("m81", options).mass) mass += one;
+  EXPECT_NEAR(mass / 108e10, 1, 1e-9);
+}
+
+TEST(Models, CurvatureIsSaid) {
+  physics::Cosmology universe;
+  EXPECT_EQ(curvature_remark(universe), "");
+  universe.omega_matter = 1;
+  EXPECT_NE(curvature_remark(universe).find("leave -0.7 to curvature"), std::string::npos);
+  EXPECT_NE(curvature_remark(universe).find("a flat one has omega_lambda = 0"), std::string::npos);
 }
 
 TEST(Models, ExactEnergyHasTheSameBitsOnAnyNumberOfThreads) {

@@ -123,6 +123,10 @@ class Simulation:
             # Block times count to 2^21 of the longest steps; a shorter step must still change the time.
             longest = _longest_step(found) * 2**21
             step = found.get("time.step")
+            # Where there are units, the longest step would follow from this end, which nobody has asked for.
+            others = ("cosmology", "plasma", "particles.file", "particles.parts")
+            if "units.system" in found and found.get("particles.model") != "cosmology" and not any(key.startswith(others) for key in found):
+                found.setdefault("time.step_max", 0.125)
             found["run.end_time"] = min(longest, float(step) * 2**50) if isinstance(step, (int, float)) and step > 0 else longest
         sets = lines(found)
         self._config = configured(_core.Config.read, file, sets) if file else configured(_core.Config.parse, "", "Simulation", sets)
