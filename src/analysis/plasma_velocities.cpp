@@ -207,7 +207,8 @@ void add_species(const AnalysisPlasma& plasma, const AnalysisSpecies& species, c
   theory.dashed = true;
   for (const VelocityBin& bin : bins) {
     const double middle = (bin.low + bin.high) / 2;
-    const double maxwell = thermal > 0 ? physics::maxwellian(middle, moments.mean[axis], thermal) : not_known;
+    const double maxwell =
+        thermal > 0 ? physics::mean_maxwellian(bin.low, bin.high, moments.mean[axis], thermal) : not_known;
     table.add("time", plasma.time_unit, plasma.time);
     table.add_word("species", species.name);
     table.add("v_low", plasma.velocity_unit, bin.low);
@@ -261,7 +262,7 @@ AnalysisEntry distribution_entry() {
           .details =
               "One line per species and bin. Columns: time, species, v_low, v_high, particles (in the file), f (part "
               "of the species per velocity: its integral is 1) with its counting error, maxwellian (Maxwell's "
-              "distribution with the mean and the variance of the species, in the middle of the bin).",
+              "distribution with the mean and the variance of the species, its mean over the bin).",
           .example = "two-stream/plasma_000700.h5 --axis x --bins 80 -o f.csv --plot f.png",
           .needs = AnalysisNeeds::plasma,
           .span = AnalysisSpan::last_moment,

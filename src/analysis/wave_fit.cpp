@@ -147,12 +147,39 @@ std::array<double, 2> minimise(const Function& function, std::array<double, 2> s
   return simplex[0].at;
 }
 
+constexpr std::size_t quarters = 4;  // for errors: parts of a series
+/// Where the quarter q of so many samples begins.
+std::size_t quarter_begin(std::size_t q, std::size_t count) { return q * count / quarters; }
+
+/// The best rate and frequency near `start`.
+std::array<double, 2> best_near(const WaveSeries& series, std::array<double, 2> start, double length) {
+  return minimise([&](const std::array<double, 2>& at) { return project(series, at[0], at[1]).left; }, start,
+                  {0.5 / length, 0.5 / length});
+}
+
+/// The jackknife: the scatter of the rates of four fits, each without one quarter of the samples.
+double rate_error(const WaveSeries& series, const std::array<double, 2>& best, double length) {
+  std::array<double, quarters> rates{};
+  double mean = 0, squares = 0;
+  for (std::size_t q = 0; q < quarters; ++q) {
+    WaveSeries rest;
+    for (std::size_t i = 0; i < series.times.size(); ++i) {
+      if (i >= quarter_begin(q, series.times.size()) && i < quarter_begin(q + 1, series.times.size())) continue;
+      rest.times.push_back(series.times[i]), rest.values.push_back(series.values[i]);
+    }
+    rates[q] = best_near(rest, best, length)[0];
+    mean += rates[q] / quarters;
+  }
+  for (const double rate : rates) squares += (rate - mean) * (rate - mean);
+  return std::sqrt(squares * (quarters - 1) / quarters);
+}
+
 }  // namespace
 
 // Steps: (1) a first frequency from the peak of the spectrum and a first rate from log |value|, (2) the best pair of
 // both by Nelder & Mead, with amplitude and offset solved for at each trial. NaN with fewer than 8 samples.
 OscillationFit fit_oscillation(const WaveSeries& series) {
-  OscillationFit fit{not_a_number, not_a_number, not_a_number, not_a_number};
+  OscillationFit fit{not_a_number, not_a_number, not_a_number, not_a_number, not_a_number};
   const auto nonzero = [](const Complex& value) { return std::norm(value) > 0; };
   if (series.times.size() < 8 || std::none_of(series.values.begin(), series.values.end(), nonzero)) return fit;
   WaveSeries centred = series;
@@ -160,9 +187,8 @@ OscillationFit fit_oscillation(const WaveSeries& series) {
   const double length = series.times.back() - series.times.front();
   for (double& time : centred.times) time -= middle;
   const double frequency = peak_frequency(padded_spectrum(centred, 4)), rate = fit_growth(centred).rate;
-  const auto [best_rate, best_frequency] =
-      minimise([&](const std::array<double, 2>& at) { return project(centred, at[0], at[1]).left; },
-               {std::isfinite(rate) ? rate : 0.0, frequency}, {0.5 / length, 0.5 / length});
+  const std::array<double, 2> place = best_near(centred, {std::isfinite(rate) ? rate : 0.0, frequency}, length);
+  const auto [best_rate, best_frequency] = place;
   const Projection best = project(centred, best_rate, best_frequency);
   double squares = 0;
   for (const Complex& value : series.values) squares += std::norm(value);
@@ -170,12 +196,13 @@ OscillationFit fit_oscillation(const WaveSeries& series) {
   fit.growth_rate = best_rate;
   fit.amplitude = std::sqrt(std::norm(best.factors[0]) + std::norm(best.factors[1])) * std::exp(-best_rate * middle);
   fit.residual = std::sqrt(std::max(0.0, best.left) / squares);
+  fit.error = rate_error(centred, place, length);
   return fit;
 }
 
 // A straight line through log |value| by least squares; samples that are 0 are left out.
 GrowthFit fit_growth(const WaveSeries& series) {
-  double n = 0, t_sum = 0, y_sum = 0, tt = 0, ty = 0;
+  double n = 0, t_sum = 0, y_sum = 0, tt = 0, ty = 0, yy = 0;
   const double middle = series.times.empty() ? 0 : 0.5 * (series.times.front() + series.times.back());
   for (std::size_t i = 0; i < series.times.size(); ++i) {
     const double size = std::abs(series.values[i]), t = series.times[i] - middle;
@@ -186,11 +213,13 @@ GrowthFit fit_growth(const WaveSeries& series) {
     y_sum += y;
     tt += t * t;
     ty += t * y;
+    yy += y * y;
   }
-  const double spread = tt - t_sum * t_sum / n;
-  if (n < 3 || !(spread > 0)) return {not_a_number, not_a_number};
-  const double rate = (ty - t_sum * y_sum / n) / spread;
-  return {rate, std::exp((y_sum - rate * t_sum) / n - rate * middle)};
+  const double spread = tt - t_sum * t_sum / n, common = ty - t_sum * y_sum / n;
+  if (n < 3 || !(spread > 0)) return {not_a_number, not_a_number, not_a_number};
+  const double rate = common / spread;
+  return {rate, std::exp((y_sum - rate * t_sum) / n - rate * middle),
+          std::sqrt(std::max(0.0, yy - y_sum * y_sum / n - rate * common) / n)};
 }
 
 namespace {
@@ -232,16 +261,15 @@ class LineSums {
 
 // The error is that of the mean of the rates in four quarters of the window.
 GrowthWindow growth_of(const WaveSeries& series) {
-  constexpr std::size_t quarters = 4;
   const GrowthFit fit = fit_growth(series);
-  GrowthWindow window{fit.rate, fit.amplitude, not_a_number, not_a_number, not_a_number};
+  GrowthWindow window{fit.rate, fit.amplitude, not_a_number, not_a_number, not_a_number, fit.deviation};
   if (series.times.empty()) return window;
   window.from = series.times.front(), window.until = series.times.back();
   const std::size_t count = series.times.size();
   if (count < 3 * quarters) return window;
   double sum = 0, squares = 0;
   for (std::size_t q = 0; q < quarters; ++q) {
-    const double rate = fit_growth(part_of(series, q * count / quarters, (q + 1) * count / quarters)).rate;
+    const double rate = fit_growth(part_of(series, quarter_begin(q, count), quarter_begin(q + 1, count))).rate;
     sum += rate, squares += rate * rate;
   }
   constexpr double n = quarters;
@@ -250,10 +278,10 @@ GrowthWindow growth_of(const WaveSeries& series) {
 }
 
 // Searches for the window in which the wave grows, before it reaches half of its highest amplitude.
-GrowthWindow find_growth(const WaveSeries& series) {
+GrowthWindow find_growth(const WaveSeries& series, double shortest) {
   constexpr std::size_t fewest = 12, starts = 80;
   constexpr double least_growth = 1, good_line = 0.02;  // in log |value|; a line as good as this need not be better
-  const GrowthWindow none{not_a_number, not_a_number, not_a_number, not_a_number, not_a_number};
+  const GrowthWindow none{not_a_number, not_a_number, not_a_number, not_a_number, not_a_number, not_a_number};
   double highest = 0;
   for (const Complex& value : series.values) highest = std::max(highest, std::abs(value));
   std::size_t end = 0;  // of the growth
@@ -265,13 +293,27 @@ GrowthWindow find_growth(const WaveSeries& series) {
   double best = 0;
   for (std::size_t first = 0; first + fewest <= end; first += stride)
     for (std::size_t last = end; last >= first + fewest; last -= std::min(last, stride)) {
+      const double length = series.times[last - 1] - series.times[first];
+      if (length < shortest) break;
       const auto [rate, rms] = sums.line(first, last);
-      const double growth = rate * (series.times[last - 1] - series.times[first]);
+      const double growth = rate * length;
       const double score = growth / (rms + good_line);
       if (growth < least_growth || score <= best) continue;
       best = score, best_begin = first, best_end = last;
     }
   return best_end == 0 ? none : growth_of(part_of(series, best_begin, best_end));
+}
+
+bool is_clear(const GrowthWindow& window) {
+  constexpr double least_growth = 1, least_ratio = 10;
+  const double growth = window.rate * (window.until - window.from);
+  return growth >= least_growth && growth >= least_ratio * window.deviation;
+}
+
+bool is_clear(const OscillationFit& fit, double length) {
+  constexpr double largest_rest = 0.1, largest_error = 0.5, largest_part = 0.2;
+  return fit.residual * fit.residual <= largest_rest &&
+         fit.error <= std::max(largest_error / length, largest_part * std::abs(fit.growth_rate));
 }
 
 FrequencySpectrum frequency_spectrum(const WaveSeries& series) { return padded_spectrum(series, 1); }

@@ -22,6 +22,7 @@ struct OscillationFit {
   double growth_rate = 0;  // γ; negative: damped
   double amplitude = 0;    // of the envelope at t = 0
   double residual = 0;     // rms of what is left over rms of the series
+  double error = 0;        // standard error of the growth rate: jackknife over quarters of the series (Tukey 1958)
 };
 
 /// The least-squares fit of one oscillation. a, b and c follow linearly; γ and ω are searched from the highest peak of
@@ -33,6 +34,7 @@ PERGOLA_API OscillationFit fit_oscillation(const WaveSeries& series);
 /// of a wave that does not oscillate.
 struct GrowthFit {
   double rate = 0, amplitude = 0;
+  double deviation = 0;  // rms distance of log |value| from the line
 };
 PERGOLA_API GrowthFit fit_growth(const WaveSeries& series);
 
@@ -41,12 +43,22 @@ struct GrowthWindow {
   double rate = 0, amplitude = 0;  // as in GrowthFit; NaN: nothing grows
   double error = 0;                // standard error of the rate, from the rates of the window's quarters
   double from = 0, until = 0;      // times
+  double deviation = 0;            // as in GrowthFit
 };
-/// Among windows that end before half of the largest amplitude: the one with the best ratio of growth in log |value| to
-/// the deviation from a straight line. The wave must grow at least by a factor of e.
-PERGOLA_API GrowthWindow find_growth(const WaveSeries& series);
+/// Among windows that end before half of the largest amplitude and are not shorter than `shortest`: the one with the
+/// best ratio of growth in log |value| to the deviation from a straight line. The wave must grow at least by a factor
+/// of e. Within less than a period of an oscillation its swing looks like growth.
+PERGOLA_API GrowthWindow find_growth(const WaveSeries& series, double shortest = 0);
 /// The whole series as the window.
 PERGOLA_API GrowthWindow growth_of(const WaveSeries& series);
+
+/// Whether a wave grows, and not its noise: by a factor of e or more, and in log |value| by ten times the deviation
+/// from the line. The best window of a period or more that is found in fluctuations has 2 to 7 times, seldom 10.
+PERGOLA_API bool is_clear(const GrowthWindow& window);
+/// Whether the rate of one oscillation is known, over a series of this length in time: the wave holds at least nine
+/// tenths of the power, and the growth over the series, in log |value|, has an error of at most 0.5, or of a fifth of
+/// itself.
+PERGOLA_API bool is_clear(const OscillationFit& fit, double length);
 
 /// Power by frequency of evenly spaced samples, with a Hann window. Waves of both directions are added; a wave of
 /// amplitude A has a peak of A². Samples after a change of the spacing are left out.

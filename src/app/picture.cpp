@@ -116,19 +116,23 @@ void picture_particles(const Context& context, const PictureCommand& command, in
   const auto& options = command.options;
   FewBodyFiles earlier;
   std::optional<Look> common;
+  const bool own_centers = command.frame == "own" && options.center == "density";
   if (command.frame == "series")
     common = common_look(options, text_of(series_of(command.files[0])), earlier, threads, ranks);
   else if (command.files.size() > 1)
-    common = common_look(options, command.files, earlier, threads, ranks);
+    common = common_look(options, command.files, earlier, threads, ranks, own_centers);
   std::vector<Drawing> figures;
   auto list = nlohmann::json::array();
   std::string text;
   for (const auto& file : command.files) {
     ShownSnapshot shown = read_shown(options, file, earlier, ranks);
     const SnapshotHeader header = shown.snapshot.header;
-    const Look look = common ? *common : own_look(options, shown);
+    const Look look = !common ? own_look(options, shown) : own_centers ? centred(options, *common, shown) : *common;
     const bool last = figures.size() + 1 == command.files.size();
     Panel panel = draw_shown(options, std::move(shown), look, threads, last);
+    if (panel.shown == 0 && panel.particles > 0)
+      context.log().warning(fmt::format("{}: the frame holds 0 of {} particles; see --center and --width", file,
+                                        grouped(panel.particles)));
     const std::string unit = unit_texts(header).length;
     text += fmt::format("{}: {} of {} particles, {:.4g}{} wide\n", last ? command.output : file, grouped(panel.shown),
                         grouped(panel.particles), panel.frame.width, unit.empty() ? "" : fmt::format(" {}", unit));

@@ -74,6 +74,14 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
                        int threads) {
   const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
   const auto species = chosen_species(options, file, summary);
+  for (const auto& name : {across, up})
+    if (!species.empty() && std::all_of(species.begin(), species.end(), [&](const OpenPmdSummary::Species& one) {
+          return is_constant_openpmd_coordinate(file, one.name, name);
+        }))
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: --phase: expected coordinates that each particle has, found {}, one value for all "
+                              "(a plasma in a plane does not move across it)",
+                              file, name));
   PhaseSpace particles;
   std::vector<std::string> names;
   for (const auto& one : species) {

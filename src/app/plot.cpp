@@ -93,7 +93,7 @@ LogUnits units_of(const nlohmann::json& record, double longest) {
   if (universe) header.omega0 = 1;  // so that units have their h
   const AnalysisUnits units = plain_units(header);
   LogUnits drawn;
-  if (universe) drawn.clock = "scale factor a";
+  if (universe) drawn.clock = "scale factor a", drawn.energy_error = "residual of Layzer–Irvine / largest term";
   if (units.length.empty()) return drawn;
   if (const auto [name, factor] = shown_time_unit(header, longest); !universe)
     drawn.time = name, drawn.time_factor = factor;
@@ -103,8 +103,9 @@ LogUnits units_of(const nlohmann::json& record, double longest) {
   return drawn;
 }
 
-/// "growth rate 0.351 +/- 0.004, theory 0.353" of a wave that grows, "damping rate 0.155, theory 0.154, frequency 1.41,
-/// theory 1.42" of one that swings: the fit of the record, which the report card has too.
+/// "growth rate 0.351 +/- 0.004, theory 0.353" of a wave that grows, "damping rate 0.155 +/- 0.002, theory 0.154,
+/// frequency 1.41, theory 1.42" of one that swings, "no clear wave, theory: stable": the fit of the record, which the
+/// report card has too.
 std::string wave_note(const nlohmann::json& record) {
   const auto value = [&record](const char* name) {
     return record.value(nlohmann::json::json_pointer(std::string("/wave/") + name), nlohmann::json());
@@ -113,17 +114,22 @@ std::string wave_note(const nlohmann::json& record) {
     const auto found = value(name);
     return found.is_number() ? found.get<double>() : std::nan("");
   };
-  const auto with_theory = [](const char* name, double found, double error, double theory) {
-    return fmt::format("{} {:.4g}{}{}", name, found, std::isfinite(error) ? fmt::format(" +/- {:.2g}", error) : "",
-                       std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "");
+  const auto after_theory = [](double theory) {
+    return std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "";
   };
   const double rate = number("growth_rate"), theory = number("theory"), frequency = number("frequency");
+  const bool stable = value("theory") == "stable" || theory == 0;
+  const auto rate_theory = [&](double sign) { return stable ? ", theory: stable" : after_theory(sign * theory); };
+  if (value("fit") == "none")
+    return fmt::format("no clear wave{}",
+                       theory < 0 ? fmt::format(", theory: damped with {:.4g}", -theory) : rate_theory(1));
   if (!std::isfinite(rate)) return "";
-  const double sign = rate < 0 ? -1 : 1;
+  const double sign = rate < 0 ? -1 : 1, error = number("error");
   const std::string text =
-      with_theory(rate < 0 ? "damping rate" : "growth rate", sign * rate, number("error"), sign * theory);
+      fmt::format("{} {:.4g}{}{}", rate < 0 ? "damping rate" : "growth rate", sign * rate,
+                  std::isfinite(error) ? fmt::format(" +/- {:.2g}", error) : "", rate_theory(sign));
   if (value("fit") != "oscillation" || !std::isfinite(frequency)) return text;
-  return text + ", " + with_theory("frequency", frequency, std::nan(""), number("frequency_theory"));
+  return fmt::format("{}, frequency {:.4g}{}", text, frequency, after_theory(number("frequency_theory")));
 }
 
 /// A table of a run. Earlier versions wrote it beside the snapshots.

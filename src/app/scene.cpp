@@ -499,21 +499,28 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
   return look;
 }
 
+Look centred(const PictureOptions& options, Look look, const ShownSnapshot& shown) {
+  look.frame.center = own_look(options, shown).frame.center;
+  return look;
+}
+
 /// First pass: frames. Second pass: colours in the common frame, as these depend on it.
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
-                 int threads, const std::shared_ptr<Communicator>& ranks) {
+                 int threads, const std::shared_ptr<Communicator>& ranks, bool own_centers) {
   Look look;
   FrameExtent extent;
-  double longest = 0;
+  double longest = 0, widest = 0;
   const auto some = spread_over(files);  // read twice: together they may not fit into memory
   for (const auto& file : some) {
     const ShownSnapshot shown = read_shown(options, file, earlier, ranks);
     look = own_look(options, shown);
     extent.add(look.frame);
+    widest = std::max(widest, look.frame.width);
     longest = std::max(longest, std::abs(shown.snapshot.header.time));
   }
   look.longest_time = longest;
   look.frame = extent.frame(options.sight_line());
+  if (own_centers) look.frame.width = widest;
   if (options.width > 0) look.frame.width = options.width;
   look.camera = options.camera_given(look.frame.center);
   if (look.range) return look;
@@ -523,7 +530,8 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
         widen(look.range, volume_range(options, read_shown(options, file, earlier, ranks), threads));
       continue;
     }
-    const Seen seen = seen_in(options, read_shown(options, file, earlier, ranks), look, threads);
+    const ShownSnapshot shown = read_shown(options, file, earlier, ranks);
+    const Seen seen = seen_in(options, shown, own_centers ? centred(options, look, shown) : look, threads);
     if (!options.by_species()) {
       widen(look.range, density_range(project(seen.particles, seen.projection, *ranks)));
       continue;

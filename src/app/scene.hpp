@@ -77,9 +77,13 @@ struct Look {
 /// The look for one snapshot.
 Look own_look(const PictureOptions& options, const ShownSnapshot& shown);
 /// The look for many snapshots: a frame that contains theirs, and colours from the lowest to the highest density of
-/// any. In a long series 16 files decide.
+/// any. In a long series 16 files decide. With `own_centers` each file is seen about its own centre (centred), and the
+/// frame has the largest width.
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
-                 int threads, const std::shared_ptr<Communicator>& ranks = serial_communicator());
+                 int threads, const std::shared_ptr<Communicator>& ranks = serial_communicator(),
+                 bool own_centers = false);
+/// The look about the centre of own_look(); a camera stays.
+Look centred(const PictureOptions& options, Look look, const ShownSnapshot& shown);
 
 struct Panel {
   Drawing figure;

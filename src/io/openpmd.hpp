@@ -107,6 +107,9 @@ PERGOLA_API std::vector<double> read_openpmd_mesh(const std::filesystem::path& p
 /// "vy", "vz": momentum over mass, in units of length over time.
 PERGOLA_API std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
                                                         const std::string& coordinate);
+/// Whether all particles of a species share the value of a coordinate, which the file then states once: vz of a plane.
+PERGOLA_API bool is_constant_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
+                                                const std::string& coordinate);
 /// How many particles each macro-particle of a species stands for; 1 if the file does not say.
 PERGOLA_API std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, const std::string& species);
 

@@ -275,6 +275,23 @@ std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, co
   return values;
 }
 
+namespace {
+
+/// Where a coordinate of a species is: "…/momentum/x" of vx.
+std::string coordinate_component(const std::string& species, const std::string& coordinate) {
+  return coordinate.starts_with("v") ? species + "/momentum/" + coordinate.substr(1)
+                                     : species + "/position/" + coordinate;
+}
+
+}  // namespace
+
+bool is_constant_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
+                                    const std::string& coordinate) {
+  const hdf5::File file(path);
+  const std::string name = coordinate_component(places_of(file).particles + "/" + species, coordinate);
+  return file.has(name) && is_constant(file, name);
+}
+
 /// Positions with their offset, in the grid's unit of length. Velocities are momentum over mass, in that unit per unit
 /// of time. The momentum of a whole macro-particle is also divided by its weighting.
 std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
@@ -286,7 +303,7 @@ std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, c
   if (places.particles.empty() || !file.is_group(group)) refuse(file, fmt::format("has no particles {}", species));
   const bool velocity = coordinate.starts_with("v");
   const std::string axis = coordinate.substr(velocity ? 1 : 0);
-  const std::string name = group + (velocity ? "/momentum/" : "/position/") + axis;
+  const std::string name = coordinate_component(group, coordinate);
   if (!file.has(name)) refuse(file, fmt::format("has no {} of {}", coordinate, species));
   const std::int64_t count = particle_count(file, group);
   std::vector<double> values = component(file, name, count);

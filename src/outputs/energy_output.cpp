@@ -10,7 +10,6 @@
 #include "outputs/csv_log.hpp"
 #include "outputs/output.hpp"
 #include "outputs/schedule.hpp"
-#include "sim/unit_text.hpp"
 
 // A line stands at the first moment at which the system's energies are defined (`System::measured_at`): for a leapfrog
 // the next step, not the exact time, because predicted energies would show a sawtooth.
@@ -20,18 +19,17 @@ namespace {
 
 constexpr const char* energy_file = "energy.csv";
 
-/// The columns of all systems, with units where the system has those of a snapshot.
-std::string energy_header(const AnalysisUnits& units) {
-  const bool known = !units.mass.empty();
-  const std::string momentum = known ? fmt::format("{} {}", units.mass, units.velocity) : "";
-  const std::string energy = known ? fmt::format("{} ({})^2", units.mass, units.velocity) : "";
-  const std::string angular = known ? fmt::format("{} {}", momentum, units.length) : "";
+/// The columns of all systems and those of this one, with units where it has some.
+std::string energy_header(const System& system) {
+  const EnergyUnits units = system.energy_units();
   std::vector<std::string> names{column_name("time", units.time)};
-  for (const char* name : {"kinetic", "potential", "total"}) names.push_back(column_name(name, energy));
+  for (const char* name : {"kinetic", "potential", "total"}) names.push_back(column_name(name, units.energy));
   names.emplace_back("relative_error");
-  for (const char* name : {"px", "py", "pz"}) names.push_back(column_name(name, momentum));
-  for (const char* name : {"lx", "ly", "lz"}) names.push_back(column_name(name, angular));
-  return fmt::format("{},wall", fmt::join(names, ","));
+  for (const char* name : {"px", "py", "pz"}) names.push_back(column_name(name, units.momentum));
+  for (const char* name : {"lx", "ly", "lz"}) names.push_back(column_name(name, units.angular_momentum));
+  names.emplace_back("wall");
+  for (const std::string& name : system.energy_columns()) names.push_back(column_name(name, units.energy));
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 /// One line per interval. The first and the last line give the run's energy error.
@@ -106,11 +104,7 @@ class EnergyOutput final : public Output {
   }
 
   /// On rank 0; `rows` as in CsvLog.
-  void open(const System& system, std::int64_t rows) {
-    std::string header = energy_header(plain_units(system.sample_look().header));
-    for (const std::string& column : system.energy_columns()) header += "," + column;
-    log_ = CsvLog(path(), header, rows);
-  }
+  void open(const System& system, std::int64_t rows) { log_ = CsvLog(path(), energy_header(system), rows); }
 
   /// On rank 0.
   void log_row(const System& system, const EnergyRow& row, double error) {

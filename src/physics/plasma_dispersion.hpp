@@ -91,6 +91,28 @@ inline std::complex<double> dielectric_root(std::complex<double> guess, double k
   return {std::nan(""), std::nan("")};
 }
 
+/// Whether no wave of these drifting Maxwellians grows at wave number k, by Nyquist's criterion (Penrose 1960): a
+/// growing one needs a minimum of their distribution along k, where Im ε falls through 0, with Re ε < 0. Between
+/// streams that are far apart Im ε is 0 but for rounding: all of that range is the minimum. No species may be cold.
+inline bool is_stable(double k, const std::vector<WaveSpecies>& species, double shape_squared = 1) {
+  double low = species[0].drift, high = low, tiny = 0;
+  for (const WaveSpecies& one : species) {
+    low = std::min(low, one.drift), high = std::max(high, one.drift);
+    const double kv = k * one.thermal_speed;
+    tiny += 1e-10 * shape_squared * one.plasma_frequency_squared / (kv * kv);
+  }
+  constexpr int speeds = 2000;
+  bool falling = false;
+  double highest = 0;  // Re ε since Im ε was last above 0
+  for (int i = 0; i <= speeds; ++i) {
+    const std::complex<double> at = dielectric(k * (low + (high - low) * i / speeds), k, species, shape_squared);
+    highest = at.imag() > tiny ? at.real() : std::max(highest, at.real());
+    if (falling && at.imag() < -tiny && highest < 0) return false;
+    falling = at.imag() > tiny || (falling && at.imag() >= -tiny);
+  }
+  return true;
+}
+
 /// ω² = ω_p² s² + 3 k² v². Bohm & Gross 1949.
 inline double bohm_gross(double k, double thermal_speed, double shape_squared = 1, double plasma_frequency = 1) {
   return std::sqrt(plasma_frequency * plasma_frequency * shape_squared + 3 * k * k * thermal_speed * thermal_speed);
@@ -232,12 +254,14 @@ inline double bernstein_frequency(int harmonic, double k, double thermal_speed, 
 
 namespace pergola::physics {
 
-/// Maxwell's distribution of one component of the velocity, per unit of velocity:
-/// exp(−(v − u)²/(2 σ²))/(σ √(2π)), with the drift u and the thermal speed σ.
+/// Maxwell's distribution of one component of the velocity, with the drift u and the thermal speed σ: the mean from
+/// `low` to `high`, per unit of velocity. Its integral is taken by the error function of the nearer tail, which keeps
+/// its digits.
 template <class Real>
-Real maxwellian(Real v, Real drift, Real thermal) {
-  const Real s = (v - drift) / thermal;
-  return std::exp(-s * s / 2) / (thermal * std::sqrt(2 * std::numbers::pi_v<Real>));
+Real mean_maxwellian(Real low, Real high, Real drift, Real thermal) {
+  const Real scale = thermal * std::numbers::sqrt2_v<Real>, a = (low - drift) / scale, b = (high - drift) / scale;
+  const Real twice = a + b > 0 ? std::erfc(a) - std::erfc(b) : std::erfc(-b) - std::erfc(-a);
+  return twice / (2 * (high - low));
 }
 
 /// k_B T = m σ² of one component of the velocity with the variance σ².

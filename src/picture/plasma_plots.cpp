@@ -240,7 +240,9 @@ Drawing plot_wave(const RunLog& wave, const LogUnits& units, const std::string& 
   plot.y.label = label_with_unit("|φ_{k}|", units.potential);
   plot.y.log = true;
   plot.add_series("measured", times, wave.numbers("amplitude"));
-  plot.add_series("fit", times, wave.numbers("fit"), {Stroke::dashed});
+  const auto fit = wave.numbers("fit");
+  if (std::any_of(fit.begin(), fit.end(), [](double value) { return value > 0; }))
+    plot.add_series("fit", times, fit, {Stroke::dashed});
   return draw_panels({plot}, 900, 420);
 }
 

@@ -12,8 +12,8 @@
 #include "base/text.hpp"
 #include "picture/colormap.hpp"
 
-// Lines are placed at half pixels, so that a line one pixel wide is sharp. The legend goes to the place that hides
-// least of the lines.
+// Lines are placed at half pixels, so that a line one pixel wide is sharp. The legend goes to a place in the field
+// where it hides nothing; where there is none, and on maps, above the field.
 namespace pergola {
 
 namespace {
@@ -22,6 +22,8 @@ namespace {
 constexpr Color paper_color{255, 255, 255}, ink_color{38, 42, 51}, faint_color{226, 229, 234};
 constexpr double tick_size = 12, label_size = 13.5, title_size = 15;  // of the fonts, pixels
 constexpr double cap_height = 0.73;                                   // of a capital, in sizes of the font
+constexpr double title_step = 1.3 * title_size;                       // from line to line
+constexpr double legend_row = 21, legend_sample = 28;                 // height of a row, length of its line
 
 std::string with_minus_sign(std::string text) {
   if (text.starts_with('-')) text.replace(0, 1, "−");
@@ -140,10 +142,13 @@ namespace {
 
 constexpr double plot_gap = 8;
 
-/// The field of a plot and its scales: converts values to pixels.
+/// The field of a plot and its scales: converts values to pixels. Above the field are the names of the legend, if they
+/// do not stand in it, and the lines of the title.
 struct Canvas {
   Rect field;
   Scale x, y;
+  std::vector<std::string> title{};
+  double legend_height = 0;
   Point at(double vx, double vy) const {
     return {field.x + x.place(vx) * field.width, field.bottom() - y.place(vy) * field.height};
   }
@@ -168,9 +173,30 @@ int ticks_wanted(double length, double spacing) { return std::max(2, static_cast
 std::vector<Tick> ticks_across(const Scale& scale, double width) { return scale.ticks(ticks_wanted(width, 95)); }
 std::vector<Tick> ticks_up(const Scale& scale, double height) { return scale.ticks(ticks_wanted(height, 48)); }
 
+/// The pixels that a title or the names above a field may be wide, about.
+double room_above(const Rect& area) { return area.width - 16 * plot_gap; }
+
+/// The words of a title in lines that are not too wide.
+std::vector<std::string> title_lines(const std::string& title, double width) {
+  std::vector<std::string> lines{""};
+  for (std::size_t begin = 0; begin < title.size();) {
+    const std::size_t end = std::min(title.find(' ', begin), title.size());
+    const std::string word = title.substr(begin, end - begin);
+    const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
+    if (lines.back().empty() || text_width(longer, title_size, true) <= width)
+      lines.back() = longer;
+    else
+      lines.push_back(word);
+    begin = end + 1;
+  }
+  return lines;
+}
+
 /// The field between the axes, in whole pixels, so that lines along its edges are sharp.
-Rect field_of(const Rect& area, const Plot& plot, const Scale& y) {
-  const double top = std::round(area.y + (plot.title.empty() ? 2 * plot_gap : 2.5 * plot_gap + title_size));
+Rect field_of(const Rect& area, const Plot& plot, const Canvas& canvas) {
+  const Scale& y = canvas.y;
+  const double lines = static_cast<double>(canvas.title.size() - 1) * title_step + canvas.legend_height;
+  const double top = std::round(area.y + lines + (plot.title.empty() ? 2 * plot_gap : 2.5 * plot_gap + title_size));
   const double below = tick_size + 2.5 * plot_gap + (plot.x.label.empty() ? 0 : label_size + 0.75 * plot_gap);
   const double height = std::max(10.0, std::round(area.bottom() - below) - top);
   const double labels = widest_label(ticks_up(y, height));
@@ -226,8 +252,9 @@ void draw_axes(Drawing& figure, const Canvas& canvas, const Plot& plot, const Re
   figure.text({f.x + f.width / 2, area.bottom() - 1.4 * plot_gap}, plot.x.label, style);
   style.direction = Direction::upward;
   figure.text({area.x + label_size + plot_gap, f.y + f.height / 2}, plot.y.label, style);
-  figure.text({f.x, f.y - 1.2 * plot_gap}, plot.title,
-              {title_size, ink_color, Align::left, Direction::horizontal, true});
+  double base = f.y - 1.2 * plot_gap - canvas.legend_height;
+  for (auto line = canvas.title.rbegin(); line != canvas.title.rend(); ++line, base -= title_step)
+    figure.text({f.x, base}, *line, {title_size, ink_color, Align::left, Direction::horizontal, true});
 }
 
 /// Dots are round caps of very short dashes.
@@ -319,31 +346,78 @@ Rect place_legend(const Rect& field, double width, double height, const std::vec
   return best;
 }
 
-/// A sample and the name of each named series, in the place that hides least.
-void draw_legend(Drawing& figure, const Rect& field, const std::vector<Series>& series,
-                 const std::vector<std::vector<Point>>& lines) {
-  constexpr double row = 21, sample = 28;
+/// The series that a legend names.
+std::vector<const Series*> named_series(const std::vector<Series>& series) {
+  std::vector<const Series*> named;
+  for (const auto& one : series)
+    if (!one.name.empty()) named.push_back(&one);
+  return named;
+}
+
+/// The width of a sample and the name beside it.
+double entry_width(const Series& series) { return legend_sample + plot_gap + text_width(series.name, tick_size); }
+
+/// A sample of the line with its name. `at`: the left end of the sample.
+void draw_entry(Drawing& figure, Point at, const Series& series) {
+  const auto [x, y] = at;
+  const SeriesStyle& style = series.style;
+  const Rect row{x, y - legend_row / 2, legend_sample, legend_row};
+  draw_points(figure, row, {{x, y}, {x + legend_sample, y}},
+              SeriesStyle{style.stroke, Marker::none, style.color, style.line_width});
+  draw_points(figure, row, {{x + legend_sample / 2, y}},
+              SeriesStyle{Stroke::none, style.marker, style.color, 1, style.marker_size});
+  figure.text({x + legend_sample + plot_gap, y + cap_height * tick_size / 2}, series.name, {tick_size, ink_color});
+}
+
+/// The box of a legend in the field, where it hides least.
+Rect legend_box(const Rect& field, const std::vector<const Series*>& named,
+                const std::vector<std::vector<Point>>& lines) {
   double width = 0;
-  int rows = 0;
-  for (const auto& s : series) {
-    if (s.name.empty()) continue;
-    width = std::max(width, text_width(s.name, tick_size));
-    ++rows;
-  }
-  if (rows == 0) return;
-  const Rect box = place_legend(field, width + sample + 3.5 * plot_gap, rows * row + plot_gap, lines);
+  for (const Series* one : named) width = std::max(width, entry_width(*one));
+  return place_legend(field, width + 2.5 * plot_gap, static_cast<double>(named.size()) * legend_row + plot_gap, lines);
+}
+
+/// One name below the other.
+void draw_legend(Drawing& figure, const Rect& box, const std::vector<const Series*>& named) {
   figure.box(box, paper_color, 0.88);
-  double y = std::round(box.y + plot_gap / 2 + row / 2);
-  for (const auto& s : series) {
-    if (s.name.empty()) continue;
-    const double x = box.x + plot_gap;
-    draw_points(figure, box, {{x, y}, {x + sample, y}},
-                SeriesStyle{s.style.stroke, Marker::none, s.style.color, s.style.line_width});
-    draw_points(figure, box, {{x + sample / 2, y}},
-                SeriesStyle{Stroke::none, s.style.marker, s.style.color, 1, s.style.marker_size});
-    figure.text({x + sample + plot_gap, y + cap_height * tick_size / 2}, s.name, {tick_size, ink_color});
-    y += row;
+  double y = std::round(box.y + plot_gap / 2 + legend_row / 2);
+  for (const Series* one : named) {
+    draw_entry(figure, {box.x + plot_gap, y}, *one);
+    y += legend_row;
   }
+}
+
+/// The places of the samples above a field, from its upper left corner: in rows that are not too wide.
+std::vector<Point> places_above(const std::vector<const Series*>& named, double width) {
+  std::vector<Point> places;
+  Point at;
+  for (const Series* one : named) {
+    const double needed = entry_width(*one);
+    if (at.x > 0 && at.x + needed > width) at = {0, at.y + legend_row};
+    places.push_back(at);
+    at.x += needed + 2.5 * plot_gap;
+  }
+  return places;
+}
+
+/// The names in rows between title and field.
+void draw_legend_above(Drawing& figure, const Canvas& canvas, const std::vector<const Series*>& named,
+                       const std::vector<Point>& places) {
+  const double top = std::round(canvas.field.y - plot_gap / 2 - canvas.legend_height + legend_row / 2);
+  for (std::size_t i = 0; i < named.size(); ++i)
+    draw_entry(figure, {canvas.field.x + places[i].x, top + places[i].y}, *named[i]);
+}
+
+/// Fits the field of a plot into its area.
+void fit_field(Canvas& canvas, const Rect& area, const Plot& plot) {
+  Rect& field = canvas.field = field_of(area, plot, canvas);
+  if (!plot.equal_scales) return;
+  const double across = canvas.x.high() - canvas.x.low(), up = canvas.y.high() - canvas.y.low(),
+               bottom = field.bottom();
+  const double pixels = std::min(field.width / across, field.height / up);  // per unit
+  field.width = std::round(pixels * across);
+  field.height = std::round(pixels * up);
+  field.y = bottom - field.height;
 }
 
 }  // namespace
@@ -372,28 +446,36 @@ void Plot::add_series(std::string name, std::vector<double> xs, std::vector<doub
 /// In this order: paper, colours or grid, lines and points within the field, axes, legend.
 Rect Plot::draw(Drawing& figure, const Rect& area) const {
   figure.box(area, paper_color);
-  const Scale x_scale(x, all_values(series_, &Series::x)), y_scale(y, all_values(series_, &Series::y));
-  Canvas canvas{field_of(area, *this, y_scale), x_scale, y_scale};
-  if (equal_scales) {
-    Rect& field = canvas.field;
-    const double across = x_scale.high() - x_scale.low(), up = y_scale.high() - y_scale.low(), bottom = field.bottom();
-    const double pixels = std::min(field.width / across, field.height / up);  // per unit
-    field.width = std::round(pixels * across);
-    field.height = std::round(pixels * up);
-    field.y = bottom - field.height;
+  Canvas canvas{{}, {x, all_values(series_, &Series::x)}, {y, all_values(series_, &Series::y)}};
+  canvas.title = title_lines(title, room_above(area));
+  fit_field(canvas, area, *this);
+  const auto lines_in_pixels = [&] {
+    std::vector<std::vector<Point>> lines;
+    for (const auto& series : series_) lines.push_back(places(canvas, series));
+    return lines;
+  };
+  auto lines = lines_in_pixels();
+  const auto named = legend ? named_series(series_) : std::vector<const Series*>();
+  const Rect box = named.empty() ? Rect{} : legend_box(canvas.field, named, lines);
+  std::vector<Point> above;
+  if (!named.empty() && (backdrop.columns > 0 || hidden_length(box, lines) > 0)) {
+    above = places_above(named, room_above(area));
+    canvas.legend_height = above.back().y + legend_row;
+    fit_field(canvas, area, *this);
+    lines = lines_in_pixels();
   }
   const Rect& f = canvas.field;
   draw_backdrop(figure, f, backdrop);
   if (backdrop.columns == 0) draw_grid(figure, canvas);
-  std::vector<std::vector<Point>> lines;
   figure.clip({f.x - 6, f.y - 6, f.width + 12, f.height + 12});
-  for (const auto& series : series_) {
-    lines.push_back(places(canvas, series));
-    draw_points(figure, {f.x - 1, f.y - 1, f.width + 2, f.height + 2}, lines.back(), series.style);
-  }
+  for (std::size_t i = 0; i < series_.size(); ++i)
+    draw_points(figure, {f.x - 1, f.y - 1, f.width + 2, f.height + 2}, lines[i], series_[i].style);
   figure.end_clip();
   draw_axes(figure, canvas, *this, area);
-  if (legend) draw_legend(figure, f, series_, lines);
+  if (!above.empty())
+    draw_legend_above(figure, canvas, named, above);
+  else if (!named.empty())
+    draw_legend(figure, box, named);
   return f;
 }
 

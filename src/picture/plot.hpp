@@ -8,6 +8,7 @@
 
 // Plots on paper: lines and points over linear or logarithmic axes, maps in colours with a colour bar, and bars. A plot
 // collects series and draws them into a `Drawing`.
+// Long titles take several lines. The legend stands where it hides no line, else above the field.
 // Limits that are not set follow the data. Ticks are at 1, 2 or 5 times a power of ten. Values that a plot cannot show
 // (NaN, infinite, or ≤ 0 on a logarithmic axis) make gaps and do not affect limits.
 namespace pergola {
@@ -95,6 +96,8 @@ class PERGOLA_API Plot {
   Rect draw(Drawing& figure, const Rect& area) const;
   /// Draws over the whole figure.
   void draw(Drawing& figure) const;
+  /// Whether it has no series.
+  bool empty() const { return series_.empty(); }
 
  private:
   std::vector<Series> series_;

@@ -161,7 +161,7 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   Plot error;
   error.title = "Energy error";
   error.x.label = label_with_unit(units.clock, units.time);
-  error.y.label = "|E − E_{0}| / |E_{0}|";
+  error.y.label = units.energy_error;
   error.y.log = true;
   error.add_series("", time, absolute(energy.numbers("relative_error")), style_for(time.size()));
   Plot parts;
@@ -176,16 +176,20 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   directions.title = "Kinetic energy by direction";
   directions.x.label = error.x.label;
   directions.y.label = parts.y.label;
-  bool by_direction = false;
+  // Species may have the same energies: strokes differ, so that a line on another one leaves it visible.
+  std::size_t species = 0;
   for (const std::string& name : energy.names()) {
     if (!name.starts_with("kinetic_")) continue;
     const std::string label = name.substr(8);
     const auto dot = label.rfind('.');  // kinetic_NAME.x
-    if (dot == std::string::npos)
-      parts.add_series(label, time, energy.numbers(name), {Stroke::dashed});
-    else
-      by_direction = true,
-      directions.add_series(label.substr(0, dot) + " " + label.substr(dot + 1), time, energy.numbers(name));
+    if (dot == std::string::npos) {
+      parts.add_series(label, time, energy.numbers(name), {species % 2 == 0 ? Stroke::dashed : Stroke::dotted});
+      ++species;
+    } else {
+      constexpr std::array<Stroke, 3> strokes{Stroke::dotted, Stroke::solid, Stroke::dashed};
+      directions.add_series(label.substr(0, dot) + " " + label.substr(dot + 1), time, energy.numbers(name),
+                            {strokes[species % strokes.size()]});
+    }
   }
   Plot field;
   field.title = "Energy of the field";
@@ -194,7 +198,7 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   field.y.log = true;
   field.add_series("", time, energy.numbers("potential"), style_for(time.size()));
   std::vector<Plot> panels{error, parts, field};
-  if (by_direction) panels.push_back(directions);
+  if (!directions.empty()) panels.push_back(directions);
   return draw_panels(panels, plot_width, plot_height);
 }
 

@@ -39,8 +39,9 @@ struct LogUnits {
   std::string time, energy, momentum;  // momentum: of angular momentum a length more
   std::string potential = {};          // of a plasma's field
   std::string length = {};
-  std::string clock = "time";  // what the time is called
-  double time_factor = 1;      // from the log's times to those that are shown
+  std::string clock = "time";                          // what the time is called
+  std::string energy_error = "|E − E_{0}| / |E_{0}|";  // what the relative error of energy.csv is
+  double time_factor = 1;                              // from the log's times to those that are shown
 };
 
 /// From energy.csv: |ΔE/E| on a logarithmic axis, and the energies. For a plasma also those of each species, and the

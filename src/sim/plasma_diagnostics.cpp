@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <utility>
 
 namespace pergola {
@@ -89,15 +90,20 @@ WaveSeries PlasmaDiagnostics::wave_series() const {
   return window;
 }
 
-// As computed. Without a window in the configuration, the one where the wave grows is searched for.
+std::string WaveFit::kind() const { return line ? "line" : std::isfinite(rate) ? "oscillation" : "none"; }
+
+// As computed. Without a window in the configuration, the one where the wave grows is searched for: of one period of
+// the plasma at least.
 WaveFit PlasmaDiagnostics::fit() const {
   const WaveSeries series = wave_series();
   const OscillationFit swing = fit_oscillation(series);
-  const GrowthWindow growth = wave_.from == 0 && wave_.until == 0 ? find_growth(series) : growth_of(series);
-  if (growth.rate * (growth.until - growth.from) >= 1)
+  constexpr double period = 2 * std::numbers::pi;
+  const GrowthWindow growth = wave_.from == 0 && wave_.until == 0 ? find_growth(series, period) : growth_of(series);
+  if (is_clear(growth))
     return {growth.rate, growth.error, swing.frequency, growth.amplitude, growth.from, growth.until, true};
-  WaveFit fit{swing.growth_rate, not_a_number, swing.frequency, swing.amplitude, not_a_number, not_a_number, false};
+  WaveFit fit{swing.growth_rate, swing.error, swing.frequency, swing.amplitude, not_a_number, not_a_number, false};
   if (!series.times.empty()) fit.from = series.times.front(), fit.until = series.times.back();
+  if (!is_clear(swing, fit.until - fit.from)) fit.rate = fit.error = not_a_number;
   return fit;
 }
 
@@ -251,7 +257,7 @@ void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
 }
 
 // The complex frequency of one wave: cold beams where species stream (then corrected for temperature), else a Langmuir
-// wave. NaN if there is a magnetic field, or no theory here.
+// wave.
 std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
                                  const std::array<int, 3>& mode) {
   const std::complex<double> none{not_a_number, not_a_number};
@@ -274,10 +280,17 @@ std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector
     streams = streams || drift != species[0].drift;
   }
   if (streams) {
+    constexpr double least_rate = 1e-6;
+    const auto is_cold = [](const WaveSpecies& one) { return one.thermal_speed == 0; };
+    const auto all = static_cast<std::ptrdiff_t>(species.size());
+    const auto cold_ones = std::count_if(species.begin(), species.end(), is_cold);
     const std::complex<double> cold = cold_beam_root(length, species, shape);
-    if (!(cold.imag() > 1e-6)) return none;
+    const bool stable = cold_ones == 0     ? is_stable(length, species, shape)
+                        : cold_ones == all ? cold.imag() <= least_rate
+                                           : false;
+    if (stable) return {not_a_number, 0};
     const std::complex<double> warm = dielectric_root(cold, length, species, shape);
-    return warm.imag() > 0 ? warm : none;
+    return warm.imag() > least_rate ? warm : none;
   }
   if (species.size() > 1 || species[0].drift != 0) return none;
   const double plasma = std::sqrt(species[0].plasma_frequency_squared);

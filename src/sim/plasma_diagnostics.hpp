@@ -23,20 +23,24 @@ struct PlasmaKind {
 };
 
 /// ω + iγ of the wave with `mode` wavelengths in the box, in units of computation: for streams the fastest growing
-/// wave, for a plasma at rest the Langmuir wave with its damping. NaN if this theory does not apply: with a magnetic
-/// field, or if streams do not grow.
+/// wave, for a plasma at rest the Langmuir wave with its damping. NaN + 0i: no wave of the streams grows. NaN if this
+/// theory does not apply: with a magnetic field, for several species at rest, or where some streams are cold.
 PERGOLA_API std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector<PlasmaKind>& kinds,
                                              const std::array<int, 3>& mode);
 
 /// What the wave of PlasmaWave does. One fit for the report card, run.json and wave.csv: the straight line of log |φ|
-/// if the wave grows along one by a factor of e, else one oscillation that may be damped. NaN: not known.
+/// if the wave clearly grows along one (is_clear), else one oscillation that may be damped. NaN: not known. The rate is
+/// not known where neither is clear; the frequency is then that of the oscillation all the same.
 struct WaveFit {
   double rate = 0;       // γ; negative: damped
-  double error = 0;      // of the rate of a line
+  double error = 0;      // of the rate
   double frequency = 0;  // ω
   double amplitude = 0;  // of line or envelope at time 0
   double from = 0, until = 0;
   bool line = false;
+
+  /// "line", "oscillation" or "none": no clear wave.
+  std::string kind() const;
 };
 
 /// What is watched in a run of a plasma beside its energies: the potential's Fourier modes along the axes, the wave of

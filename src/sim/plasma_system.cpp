@@ -176,6 +176,11 @@ std::vector<std::string> PlasmaSystem::energy_columns() const {
   return names;
 }
 
+EnergyUnits PlasmaSystem::energy_units() const {
+  if (!units_.si()) return {};
+  return {units_.time_name(), energy_unit_name(units_), momentum_unit_name(units_), ""};  // the angular momentum is 0
+}
+
 EnergyRow PlasmaSystem::measure() {
   const PlasmaEnergies now = particles_->energies();
   const double energy = units_.energy().file, momentum = units_.momentum().file;
@@ -409,11 +414,12 @@ std::string PlasmaSystem::describe() const {
     const auto known = [](double value) {
       return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
     };
+    const bool stable = std::isnan(theory.real()) && theory.imag() == 0;
     record["wave"] = {{"mode", config_.plasma.wave.mode},
-                      {"fit", fit.line ? "line" : "oscillation"},
+                      {"fit", fit.kind()},
                       {"growth_rate", known(fit.rate)},
                       {"error", known(fit.error)},
-                      {"theory", known(theory.imag())},
+                      {"theory", stable ? nlohmann::ordered_json("stable") : known(theory.imag())},
                       {"frequency", known(fit.frequency)},
                       {"frequency_theory", known(theory.real())},
                       {"from", known(fit.from)},

@@ -43,6 +43,8 @@ class PERGOLA_API PlasmaSystem : public System {
   void finish() override;
   void record() override;
   std::vector<std::string> energy_columns() const override;
+  /// Of a plasma in SI. The others are in units of their own, which run.json names.
+  EnergyUnits energy_units() const override;
   EnergyRow measure() override;
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<Remark> remarks() override;

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "sim/system_entry.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola {
 
@@ -23,6 +24,14 @@ const SystemEntry& system_entry(const RunConfig& config) {
 std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
                                     StateInput* state) {
   return system_entry(config).make(config, std::move(communicator), state);
+}
+
+EnergyUnits System::energy_units() const {
+  const AnalysisUnits units = plain_units(sample_look().header);
+  if (units.mass.empty()) return {units.time, "", "", ""};
+  const std::string momentum = fmt::format("{} {}", units.mass, units.velocity);
+  return {units.time, fmt::format("{} ({})^2", units.mass, units.velocity), momentum,
+          fmt::format("{} {}", momentum, units.length)};
 }
 
 std::string snapshot_name(const RunConfig& config, std::int64_t number) {

@@ -41,6 +41,11 @@ struct EnergyRow {
   std::optional<double> error{};  // of the system's own equation of energy; none: the relative change of the total
 };
 
+/// Units of energy.csv in words; empty where there are none.
+struct EnergyUnits {
+  std::string time, energy, momentum, angular_momentum;
+};
+
 /// How a sample of particles is drawn.
 struct SampleLook {
   std::vector<std::string> kinds;      // names of the species, by their number
@@ -85,8 +90,10 @@ class PERGOLA_API System {
   virtual bool can_audit() const { return false; }
   virtual ForceErrors audit(std::int64_t /*sample*/) { return {}; }
 
-  /// The columns of energy.csv beyond those of all systems.
+  /// The columns of energy.csv beyond those of all systems: energies too.
   virtual std::vector<std::string> energy_columns() const { return {}; }
+  /// By default those of the snapshots.
+  virtual EnergyUnits energy_units() const;
   /// The same on all ranks.
   virtual EnergyRow measure() = 0;
   /// Rank 0 puts copies of the state into its queue, which writes the file while the system continues and then calls

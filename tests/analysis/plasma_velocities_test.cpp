@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "base/error.hpp"
 #include "marks.hpp"
@@ -57,9 +58,25 @@ TEST(PlasmaVelocities, MaxwellsDistributionIsThatOfNormalVelocities) {
   EXPECT_NEAR(moments.mean[0], drift, 1e-9);
   EXPECT_NEAR(std::sqrt(moments.variance[0]), thermal, 1e-4);
   for (const VelocityBin& bin : velocity_bins(species, 0, -4, 5, 90)) {
-    // Between a midpoint and an integral: f'' width²/24, at most 1.1e-4 of the peak here; and one particle of 1e5.
-    const double middle = (bin.low + bin.high) / 2;
-    EXPECT_NEAR(bin.density, physics::maxwellian(middle, drift, thermal), 1e-4 + 2.0 / (n * 0.1)) << middle;
+    // To one particle of 1e5 at either end of the bin.
+    EXPECT_NEAR(bin.density, physics::mean_maxwellian(bin.low, bin.high, drift, thermal), 2.5 / (n * 0.1)) << bin.low;
+  }
+}
+
+// Reference: the normal distribution holds 68.27 % of all within one sigma and 99.73 % within three (its tables),
+// whatever the width of the bin is.
+TEST(PlasmaVelocities, MaxwellsDistributionIsAveragedOverABin) {
+  constexpr double drift = 0.7, thermal = 1.3;
+  EXPECT_NEAR(2 * thermal * physics::mean_maxwellian(drift - thermal, drift + thermal, drift, thermal), 0.6826895,
+              1e-7);
+  EXPECT_NEAR(6 * thermal * physics::mean_maxwellian(drift - 3 * thermal, drift + 3 * thermal, drift, thermal),
+              0.9973002, 1e-7);
+  // A bin of ten sigma holds all; a narrow one has the density, also far out, where both error functions are nearly 1.
+  EXPECT_NEAR(13 * physics::mean_maxwellian(-5.8, 7.2, drift, thermal), 1, 1e-6);
+  for (const double sigmas : {0.0, 9.0, -9.0}) {
+    const double v = drift + sigmas * thermal;
+    const double density = std::exp(-sigmas * sigmas / 2) / (thermal * std::sqrt(2 * std::numbers::pi));
+    EXPECT_NEAR(physics::mean_maxwellian(v - 1e-4, v + 1e-4, drift, thermal) / density, 1, 1e-6);
   }
 }
 

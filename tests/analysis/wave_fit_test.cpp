@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "analysis/mode_recorder.hpp"
+#include "base/philox.hpp"
 #include "marks.hpp"
 
 namespace pergola {
@@ -31,6 +32,24 @@ double noise(int i) {
   return static_cast<double>(static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15u >> 11) / 9007199254740992.0 - 0.5;
 }
 
+/// What a plasma without a wave has in a mode: oscillations in both directions, damped, and kicked at random.
+WaveSeries fluctuations(double end, std::uint64_t seed) {
+  constexpr double spacing = 0.1, damping = 0.08, frequency = 1.2;
+  const double left = std::exp(-damping * spacing);
+  Complex forward = 0, backward = 0;
+  std::uint64_t step = 0;
+  const auto kick = [&](Complex& swing) {
+    Philox random(seed, 0, ++step);
+    const double x = random.uniform() - 0.5, y = random.uniform() - 0.5;
+    swing = left * swing + Complex{x, y};
+  };
+  for (int i = 0; i < 1000; ++i) kick(forward), kick(backward);
+  return sampled(end, spacing, [&](double t) {
+    kick(forward), kick(backward);
+    return forward * std::polar(1.0, -frequency * t) + backward * std::polar(1.0, frequency * t);
+  });
+}
+
 TEST(WaveFit, DampedStandingWaveIsFoundExactly) {
   // Landau's wave at k λ_D = 0.5.
   const auto series = sampled(20, 0.1, [](double t) {
@@ -41,6 +60,8 @@ TEST(WaveFit, DampedStandingWaveIsFoundExactly) {
   EXPECT_NEAR(fit.growth_rate, -0.1533, 1e-6);
   EXPECT_NEAR(fit.amplitude, std::hypot(0.6, 0.2), 1e-5);
   EXPECT_LT(fit.residual, 1e-5);
+  EXPECT_LT(fit.error, 1e-6);
+  EXPECT_TRUE(is_clear(fit, 20));
 }
 
 TEST(WaveFit, NoiseOfConstantStrengthDoesNotShiftTheFit) {
@@ -52,6 +73,27 @@ TEST(WaveFit, NoiseOfConstantStrengthDoesNotShiftTheFit) {
   const OscillationFit fit = fit_oscillation(series);
   EXPECT_NEAR(fit.frequency, 1.4156, 0.01);
   EXPECT_NEAR(fit.growth_rate, -0.1533, 0.004);
+  EXPECT_NEAR(fit.growth_rate, -0.1533, 4 * fit.error);
+  EXPECT_TRUE(is_clear(fit, 25));
+}
+
+TEST(WaveFit, FluctuationsHaveNoClearWave) {
+  int lines = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const WaveSeries series = fluctuations(100, seed);
+    lines += is_clear(find_growth(series, 2 * std::numbers::pi));
+    EXPECT_FALSE(is_clear(fit_oscillation(series), 100)) << seed;
+  }
+  EXPECT_EQ(lines, 0);
+  EXPECT_FALSE(is_clear(OscillationFit{0, 0, 0, std::nan(""), std::nan("")}, 1));
+  EXPECT_FALSE(is_clear(find_growth({})));
+}
+
+TEST(WaveFit, AnUndampedWaveHasTheRateZero) {
+  const auto series = sampled(40, 0.1, [](double t) { return Complex{std::cos(t), 0}; });
+  const OscillationFit fit = fit_oscillation(series);
+  EXPECT_NEAR(fit.growth_rate, 0, 1e-6);
+  EXPECT_TRUE(is_clear(fit, 40));
 }
 
 TEST(WaveFit, TravellingAndGrowingWavesAreFound) {
@@ -87,6 +129,15 @@ TEST(WaveFit, TheWindowOfGrowthIsFound) {
   EXPECT_GT(found.from, 3);
   EXPECT_LT(found.until, 27);
   EXPECT_GT(found.until - found.from, 8);
+  EXPECT_TRUE(is_clear(found));
+}
+
+// Reference: by hand: a quarter of a swing, from 0.1 to 1.5 of the angle, rises by a factor of ten.
+TEST(WaveFit, ASwingIsNoGrowth) {
+  const auto swing = sampled(1.5, 0.01, [](double t) { return Complex{std::sin(t + 0.1), 0}; });
+  EXPECT_GT(find_growth(swing).rate, 1);
+  EXPECT_TRUE(std::isnan(find_growth(swing, 2 * std::numbers::pi).rate));
+  EXPECT_FALSE(is_clear(growth_of(swing)));
 }
 
 TEST(WaveFit, WhatDoesNotGrowHasNoWindowOfGrowth) {

@@ -205,6 +205,26 @@ class Picture(harness.CliTest):
         self.bad(2, "picture", near, self.dir / "none.csv", "-o", self.dir / "no.png", says="none.csv")
         self.assertFalse((self.dir / "no.png").exists())
 
+    def test_each_file_has_its_own_densest_place_in_the_middle(self):
+        # Two clusters 300 apart: one centre for both would leave both frames empty.
+        lines = cluster(300).splitlines()[1:]
+        moved = [line.split(",") for line in lines]
+        far = "".join(",".join([*row[:2], str(float(row[2]) + 300), *row[3:]]) + "\n" for row in moved)
+        near, far = self.csv(cluster(300), "a.csv"), self.csv(HEADER + far, "b.csv")
+        args = [near, far, "-o", self.dir / "both.png", "--width", 4, "--size", 64, "--no-legend"]
+        panels = self.good_json("picture", *args, "--center", "density")["panels"]
+        self.assertEqual([panel["width"] for panel in panels], [4, 4])
+        self.assertEqual(panels[0]["shown"], panels[1]["shown"])
+        self.assertGreater(panels[0]["shown"], 100)
+        self.assertAlmostEqual(panels[1]["center"][0] - panels[0]["center"][0], 300, delta=1e-6)
+
+    def test_a_frame_that_holds_nothing_is_said(self):
+        path = self.csv(cluster(50))
+        said = harness.run(["picture", path, "-o", self.dir / "a.png", "--center", "1000,0,0", "--width", "1", "--size", 64])
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("snap.csv: the frame holds 0 of 50 particles", said.stderr)
+        self.assertEqual(len(said.stderr.splitlines()), 1, said.stderr)
+
     def test_svg_holds_lines_an_image_and_the_words(self):
         self.good("ic", "plummer", "--n", 2000, "--units", "gadget", "-o", self.dir / "kpc.hdf5")
         self.good("picture", self.dir / "kpc.hdf5", "-o", self.dir / "a.svg", "--size", 300, "--title", "A & <B>")
@@ -348,6 +368,14 @@ class Plot(harness.CliTest):
         self.bad(2, "plot", run, "--format", "jpg", says=["--format", "svg"])
         self.bad(3, "plot", run, "-o", self.dir / "lost", says="libcairo2", env=dict(os.environ, PERGOLA_CAIRO="/none"))
         self.assertFalse((self.dir / "lost").exists())
+
+    def test_the_energy_of_a_universe_has_the_residual_of_its_equation(self):
+        run = self.run_directory(self.energy())
+        (run / "run.json").write_text(json.dumps({"configuration": {"cosmology": {"omega_matter": 0.3}}}))
+        self.good("plot", run, "--format", "svg")
+        words = svg_words(run / "energy.svg")
+        self.assertIn("residual of Layzer–Irvine / largest term", words)
+        self.assertFalse([word for word in words if "E0" in word], words)
 
     # An AU per km/s is 4.74 years: the times of the log end at 1, those of the plot at 4.74.
     def test_radii_of_a_run_in_units_of_its_own(self):

@@ -80,6 +80,11 @@ class PlasmaAnalysis(harness.CliTest):
             return 0.5 * (1 + math.erf((v - 0.5) / (0.04 * math.sqrt(2))))
         for low, high, f, error in zip(table["v_low"], table["v_high"], table["f"], table["error"]):
             self.assertAlmostEqual(f, (below(high) - below(low)) / width, delta=6 * error + 0.05)
+        # So is the curve beside it, also of a bin that is far wider than sigma.
+        for low, high, maxwell in zip(table["v_low"], table["v_high"], table["maxwellian"]):
+            self.assertAlmostEqual(maxwell, (below(high) - below(low)) / width, delta=0.2)
+        wide = self.table("distribution", run, "--species", "ions", "--from", -9.5, "--to", 10.5, "--bins", 1)
+        self.assertAlmostEqual(wide["maxwellian"][0] * 20, 1, places=9)
         y = self.table("distribution", run, "--axis", "y", "--from", -1, "--to", 1, "--bins", 10)
         self.assertEqual((len(y["f"]), y["v_low"][0], y["v_high"][-1]), (20, -1, 1))
 
@@ -131,6 +136,14 @@ particles_per_cell = 8
 temperature_kelvin = [11604.5, 11604.5, 23209]
 """, encoding="utf-8")
         self.good("run", config, "-o", self.dir / "si", "--quiet")
+        header = (self.dir / "si" / "energy.csv").read_text().splitlines()[0]
+        self.assertEqual(header, "time[s],kinetic[J],potential[J],total[J],relative_error,px[kg m/s],py[kg m/s],pz[kg m/s],lx,ly,lz,wall,"
+                         + ",".join(f"kinetic_{name}[J]" for species in ("electrons", "protons")
+                                    for name in (species, f"{species}.x", f"{species}.y", f"{species}.z")))
+        self.good("plot", self.dir / "si", "--format", "svg", "-o", self.dir / "plots")
+        words = svg_words(self.dir / "plots" / "energy.svg")
+        for word in ("energy (J)", "electrons", "protons", "electrons x"):
+            self.assertIn(word, words)
         value = self.good_json("analyze", "temperatures", self.dir / "si" / "plasma_000000.h5")
         units = {column["name"]: column["unit"] for column in value["columns"]}
         self.assertEqual((units["T"], units["drift_x"], units["time"]), ("eV", "m/s", "s"))

@@ -120,6 +120,59 @@ TEST(Plot, SurvivesEmptyAndUnplaceableData) {
   EXPECT_GT(BarChart().draw(300).height(), 10);
 }
 
+std::vector<Text> texts_of(const Drawing& figure) {
+  std::vector<Text> texts;
+  for (const DrawingItem& item : figure.items())
+    if (const auto* const text = std::get_if<Text>(&item)) texts.push_back(*text);
+  return texts;
+}
+
+TEST(Plot, ALongTitleTakesLinesThatFitIntoTheFigure) {
+  Plot plot;
+  const auto field = [&] {
+    Drawing figure(600, 400);
+    return plot.draw(figure, {0, 0, 600, 400});
+  };
+  plot.title = "short";
+  const double high = field().y;
+  plot.title =
+      "The wave of [plasma.wave]: damping rate 0.1546 +/- 0.0021, theory 0.1536, frequency 1.414, theory 1.415";
+  EXPECT_GT(field().y, high + 15);
+  Drawing figure(600, 400);
+  plot.draw(figure);
+  std::string words;
+  double below = 0;
+  for (const Text& text : texts_of(figure)) {
+    if (!text.style.bold) continue;
+    EXPECT_LT(text.at.x + text_width(text.text, text.style.size, true), 600) << text.text;
+    EXPECT_GT(text.at.y - text.style.size, -1) << text.text;
+    words = text.at.y < below ? text.text + " " + words : words + text.text;
+    below = text.at.y;
+  }
+  EXPECT_EQ(words, plot.title);
+}
+
+TEST(Plot, ALegendHidesNoLine) {
+  const auto drawn = [](const std::vector<double>& x, const std::vector<double>& y) {
+    Plot plot;
+    plot.add_series("name", x, y);
+    Drawing figure(600, 400);
+    const Rect field = plot.draw(figure, {0, 0, 600, 400});
+    double at = -1;
+    for (const Text& text : texts_of(figure))
+      if (text.text == "name") at = text.at.y;
+    return std::pair{field.y, at};
+  };
+  const auto [diagonal_top, beside] = drawn({0, 1}, {0, 1});
+  EXPECT_GT(beside, diagonal_top);  // in a corner of the field
+  std::vector<double> x, y;
+  for (int i = 0; i <= 400; ++i) x.push_back(i), y.push_back(i % 2);
+  const auto [top, above] = drawn(x, y);  // fills the field
+  EXPECT_LT(above, top);
+  EXPECT_GT(above, 0);
+  EXPECT_GT(top, diagonal_top);
+}
+
 TEST(BarChart, LengthIsProportionalToTheValue) {
   BarChart chart;
   chart.add_bar("a", 3, "");
@@ -190,7 +243,26 @@ TEST_F(RunLogFile, PlotsOfARunShowData) {
   EXPECT_TRUE(has_text("energy (J)"));
   EXPECT_FALSE(has_text("time"));
   EXPECT_TRUE(has_text("2000"));  // 20 in the log
+  EXPECT_TRUE(has_text("|E − E_{0}| / |E_{0}|"));
   EXPECT_GT(pixels_of(plot_profile(RunLog::read(at("profile.csv"))), palette_color(0)), 1000);
+}
+
+// Two species with the same energies: the second is drawn on the first.
+TEST_F(RunLogFile, SpeciesWithTheSameEnergiesAreBothSeen) {
+  std::string energy = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall";
+  for (const char* name : {"left", "right"}) energy += std::string(",kinetic_") + name + ",kinetic_" + name + ".x";
+  for (int i = 0; i <= 20; ++i) energy += "\n" + std::to_string(i) + ",2,0.1,2.1,0,0,0,0,0,0,0,1,1,1,1,1";
+  write_bytes(at("energy.csv"), energy + "\n");
+  const Drawing figure = plot_energy(RunLog::read(at("energy.csv")));
+  const Image image = rasterize(figure);
+  const auto by_direction = [&](int series) {  // pixels in the last panel
+    int count = 0;
+    for (int y = image.height() * 3 / 4; y < image.height(); ++y)
+      for (int x = 0; x < image.width(); ++x) count += image.at(x, y) == palette_color(series) ? 1 : 0;
+    return count;
+  };
+  EXPECT_GT(by_direction(0), 100);  // between the dashes; its line in the legend has some fifty
+  EXPECT_GT(by_direction(1), 250);
 }
 
 }  // namespace
