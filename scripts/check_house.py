@@ -30,9 +30,9 @@ MOST_PLASMA_QUESTIONS = 2
 
 
 def part_names():
-    """Solvers and integrators by name, with the pattern of their own files."""
+    """Solvers, integrators and field solvers by name, with the pattern of their own files."""
     names = {}
-    for folder in ("gravity", "time"):
+    for folder in ("gravity", "time", "plasma"):
         for path in sorted((SOURCE / folder).glob("*_entry.cpp")):
             for name in ENTRY_NAME.findall(path.read_text(encoding="utf-8")):
                 names[name] = re.compile(rf"^{folder}/(block_)?{name}")

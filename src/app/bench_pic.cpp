@@ -78,12 +78,12 @@ double particle_seconds(const Device& device, const PlasmaCase& which, const Pla
   const auto field = make_plasma_field<float>(device, options);
   const auto particles = make_tiled_particles<float>(device, options, {which.n});
   particles->load(0, electrons);
-  field->solve();  // without charge: a constant field would heat the particles
+  field->start();  // without charge: a constant field would heat the particles
   StepGraph graph(device);
   const auto steps = [&](std::int64_t count) {
     graph.run(count, {which.step, particles->layout_version()}, [&] {
-      particles->push(field->electric(), {which.step, which.step});
-      particles->charge_density(field->density());
+      particles->push(field->gathered(), {which.step, which.step});
+      particles->deposit(field->deposited());
       particles->join();
     });
     particles->check();

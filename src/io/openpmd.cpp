@@ -113,7 +113,8 @@ class OpenPmdWriter::Contents {
         units_(snapshot_.units) {
     axes_.assign(openpmd_axes.begin(), openpmd_axes.begin() + snapshot_.options.dimensions);
     const std::int64_t real_bytes = options_.single_precision ? 4 : 8;
-    std::int64_t bytes = 65536 + real_bytes * snapshot_.options.cell_count() * (2 + snapshot_.options.dimensions);
+    std::int64_t bytes =
+        65536 + real_bytes * snapshot_.options.cell_count() * std::ssize(plasma_field_parts(snapshot_.options));
     for (const std::int64_t count : counts_)
       bytes += rows_of(count) * (8 + real_bytes * (snapshot_.options.dimensions + snapshot_.options.velocities));
     target_.reserve(bytes);
@@ -407,14 +408,11 @@ void OpenPmdWriter::commit() { contents_->commit(); }
 void write_openpmd(const std::filesystem::path& path, PlasmaSnapshot snapshot, const OpenPmdOptions& options) {
   const PlasmaFields fields = std::exchange(snapshot.fields, {});
   const std::vector<PlasmaParticles> particles = std::exchange(snapshot.particles, {});
-  const int parts = plasma_field_parts(snapshot.options.dimensions);
+  const std::vector<PlasmaFieldPart> parts = plasma_field_parts(snapshot.options);
   std::vector<std::int64_t> counts;
   for (const PlasmaParticles& species : particles) counts.push_back(species.size());
   OpenPmdWriter writer(path, std::move(snapshot), counts, options);
-  for (int k = 0; k < parts; ++k) {
-    const auto part = static_cast<PlasmaFieldPart>(k);
-    writer.append(part, fields[part]);
-  }
+  for (const PlasmaFieldPart part : parts) writer.append(part, fields[part]);
   for (std::size_t s = 0; s < particles.size(); ++s) writer.append(s, particles[s]);
   writer.commit();
 }

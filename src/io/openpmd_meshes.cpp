@@ -24,7 +24,8 @@ OpenPmdMeshes::OpenPmdMeshes(hdf5::File& file, const PlasmaSnapshot& head, std::
       head_(head),
       group_(std::move(group)),
       real_type_(real_type),
-      axes_(openpmd_axes.begin(), openpmd_axes.begin() + head.options.dimensions) {
+      axes_(openpmd_axes.begin(), openpmd_axes.begin() + head.options.dimensions),
+      parts_(plasma_field_parts(head.options)) {
   file_.create_group(group_);
   file_.write_attribute(group_, "fieldSolver", "other");
   file_.write_attribute(group_, "fieldSolverParameters", "electrostatic, spectral: phi_k = S(k)^2 rho_k / k^2");
@@ -69,7 +70,7 @@ void OpenPmdMeshes::write_component(const std::string& component, PlasmaUnits::F
 void OpenPmdMeshes::append(PlasmaFieldPart part, const std::vector<double>& columns) {
   const auto& cells = head_.options.cells;
   const auto ny = static_cast<std::size_t>(cells[1]), nz = static_cast<std::size_t>(cells[2]), plane = ny * nz;
-  if (complete() || static_cast<int>(part) != next_ || columns.size() % plane != 0)
+  if (complete() || part != parts_[next_] || columns.size() % plane != 0)
     throw Error(ErrorKind::input,
                 fmt::format("{}: {} values of field {}, expected whole planes of {} of field {}", file_.path().string(),
                             columns.size(), static_cast<int>(part), plane, next_));
@@ -100,7 +101,7 @@ void OpenPmdMeshes::check_complete() const {
   if (complete()) return;
   const std::int64_t planes = open_ ? open_->written + open_->waiting : 0;
   throw Error(ErrorKind::input, fmt::format("{}: {} planes of {} to write, expected {}", file_.path().string(), planes,
-                                            name(static_cast<PlasmaFieldPart>(next_)), head_.options.cells[0]));
+                                            name(parts_[next_]), head_.options.cells[0]));
 }
 
 /// E is a group with an array per axis; charge density (rho) and potential (phi) are arrays.

@@ -2,7 +2,7 @@
 // The fields of an openPMD file, written plane by plane.
 //
 // Steps for a field: begin() makes its array, append() collects planes until a chunk is full, end() adds attributes.
-// The next field then begins, in the order of PlasmaFieldPart. A plane is all y (and z) at one x.
+// The next field then begins, in the order of plasma_field_parts(). A plane is all y (and z) at one x.
 // Values are computed with x fastest and stored with x slowest, in the units of the file.
 // Always: chunks are written whole, so that the file does not depend on the sizes of the pieces.
 #include <array>
@@ -28,7 +28,7 @@ class OpenPmdMeshes {
   OpenPmdMeshes(hdf5::File& file, const PlasmaSnapshot& head, std::string group, hid_t real_type);
   /// The next columns of a field: as many planes with all y (and z) as there are values for, x fastest.
   void append(PlasmaFieldPart part, const std::vector<double>& columns);
-  bool complete() const { return next_ == plasma_field_parts(head_.options.dimensions); }
+  bool complete() const { return next_ == parts_.size(); }
   /// Throws Error(input) if something of them has not come.
   void check_complete() const;
 
@@ -57,7 +57,8 @@ class OpenPmdMeshes {
   std::string group_;
   hid_t real_type_;
   std::vector<std::string> axes_;
-  int next_ = 0;  // part that is being written, or comes next
+  std::vector<PlasmaFieldPart> parts_;
+  std::size_t next_ = 0;  // of the parts: is being written, or comes next
   std::optional<OpenField> open_;
 };
 

@@ -57,7 +57,7 @@ PERGOLA_HD std::int64_t charge_share(double weight) {
   return quanta_share_by_shift(std::int64_t{1} << PlasmaCounts<double>::charge_bits, weight);
 }
 
-/// Numbers for boris_push over `time`. The angle of the rotation is exact, |t| = tan((q/m) B time / 2): the gyration
+/// Numbers for a push over `time`. The angle of the rotation is exact, |t| = tan((q/m) B time / 2): the gyration
 /// frequency does not depend on the step. Birdsall & Langdon 1985, section 4-3.
 template <class Real>
 BorisFactors<Real> boris_factors(double charge_per_mass, const Vec3<double>& magnetic_field, double time) {

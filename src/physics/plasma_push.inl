@@ -54,17 +54,32 @@ PERGOLA_HD_INLINE Vec3<N> electric_kick(const Vec3<N>& v, const Vec3<N>& electri
   return after;
 }
 
-/// dv/dt = (q/m) (E + v × B) over the length of time of the factors: half of the electric kick, rotation, the other
-/// half. Boris 1970; Birdsall & Langdon 1985, section 4-4. Without a magnetic field the two halves are one. Absent
-/// components of v are returned unchanged.
-template <int dimensions, int velocities, bool magnetised, class N>
-PERGOLA_HD_INLINE Vec3<N> boris_push(const Vec3<N>& v, const Vec3<N>& electric, const BorisFactors<N>& factors) {
-  if constexpr (!magnetised) {
+// A pusher: push<dimensions, velocities>(v, fields, factors) is v after dv/dt = (q/m) (E + v × B) over the length of
+// time of the factors. `fields` is what the loops have gathered at the particle. Absent components of v come back
+// unchanged. Loops are compiled once for each pusher; with_pusher() chooses at run time.
+
+/// Without a magnetic field.
+struct ElectricKick {
+  template <int dimensions, int velocities, class N>
+  static PERGOLA_HD_INLINE Vec3<N> push(const Vec3<N>& v, const Vec3<N>& electric, const BorisFactors<N>& factors) {
     return electric_kick<dimensions>(v, electric, factors.kick);
-  } else {
+  }
+};
+
+/// In the uniform magnetic field of the factors: half of the electric kick, rotation, the other half. Boris 1970;
+/// Birdsall & Langdon 1985, section 4-4.
+struct UniformBoris {
+  template <int dimensions, int velocities, class N>
+  static PERGOLA_HD_INLINE Vec3<N> push(const Vec3<N>& v, const Vec3<N>& electric, const BorisFactors<N>& factors) {
     const Vec3<N> minus = electric_kick<dimensions>(v, electric, factors.half_kick);
     const Vec3<N> middle = add_cross<velocities>(minus, minus, factors.t);
     const Vec3<N> plus = add_cross<velocities>(minus, middle, factors.s);
     return electric_kick<dimensions>(plus, electric, factors.half_kick);
   }
+};
+
+/// body(pusher) with the pusher of a plasma.
+template <class Body>
+auto with_pusher(bool magnetised, const Body& body) {
+  return magnetised ? body(UniformBoris()) : body(ElectricKick());
 }

@@ -131,7 +131,7 @@ struct MeasureTask {
 };
 
 /// Measures velocities a kick ahead of the stored ones. `scaled`: their sums; else the largest. A block per tile.
-template <int dimensions, int velocities, int points, bool magnetised, bool scaled, class Real>
+template <int dimensions, int velocities, int points, class Pusher, bool scaled, class Real>
 __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_constant__ MeasureTask<Real> task) {
   const auto& all = task.all;
   long long sum[6] = {};
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_c
         const Vec3<Real> electric = gather_from_grid<dimensions, points, true>(all.box, task.field, tile, place);
         Vec3<Real> v{all.slots.velocity[0][slot], all.slots.velocity[1][slot], Real(0)};
         if constexpr (velocities == 3) v.z = all.slots.velocity[2][slot];
-        v = physics::boris_push<dimensions, velocities, magnetised>(v, electric, task.factors);
+        v = Pusher::template push<dimensions, velocities>(v, electric, task.factors);
         const Vec3<double> exact{static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
         const double square = dot(exact, exact);
         if constexpr (scaled) {

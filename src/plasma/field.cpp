@@ -1,134 +1,117 @@
-// The field of a plasma on the CPU, and the choice of the implementation by device: see field.hpp.
+// The registry of field solvers, and what all of them do alike: see field.hpp.
+//
+// A checkpoint has each field of the state once for the whole box, x fastest, as doubles. Slabs are whole tiles, the
+// shares of a checkpoint equal ranges: save() exchanges values between them, restore() reads a slab's layers.
 #include "plasma/field.hpp"
 
-#include <cmath>
-#include <numeric>
+#include <fmt/format.h>
+
+#include <type_traits>
 #include <utility>
 
-#include "device/buffer.hpp"
-#include "mesh/poisson.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/shares.hpp"
 #include "plasma/host_field.hpp"
-#include "plasma/tiles.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// On the CPU, by the FFT of the mesh with k² and the Gaussian. Each rank has a slab of all fields.
-template <class Real>
-class PlasmaFieldByFft final : public PlasmaField<Real> {
- public:
-  PlasmaFieldByFft(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
-      : device_(device),
-        ranks_(std::move(ranks)),
-        dimensions_(options.dimensions),
-        slab_(options, ranks_.get()),
-        poisson_(make_poisson_fft<Real>(device, grid_of(options), poisson_options(options, ranks_))),
-        layout_(poisson_->layout()),
-        density_(device, layout_.size()),
-        potential_(device, layout_.size()),
-        scratch_(device, poisson_->scratch_bytes()) {
-    density_.zero();
-    const std::int64_t layer = slab_.rows_in_layer() * layout_.pitch;
-    first_ = (slab_.below * layer + aligned - 1) / aligned * aligned;
-    const std::int64_t size = slab_.count > 0 ? first_ + layout_.size() + slab_.above * layer : 0;
-    for (int a = 0; a < dimensions_; ++a) electric_[axis(a)] = Buffer<Real>(device, size);
-    if (ranks_) around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), slab_.below, slab_.above);
-  }
+std::vector<PlasmaFieldEntry>& field_registry() {
+  static std::vector<PlasmaFieldEntry> entries{electrostatic_entry()};
+  return entries;
+}
 
-  Field<Real> density() override { return on(density_); }
-  void solve() override {
-    device_.make_current();
-    if (density_.bytes() > 0) device_.memory().copy(potential_.data(), density_.data(), density_.bytes());
-    poisson_->solve_for_forces(on(potential_), -1.0, scratch_.data());
-    has_potential_ = false;
-    for (int a = 0; a < dimensions_; ++a) {
-      Real* const own = slab_.count > 0 ? electric_[axis(a)].data() + first_ : nullptr;
-      poisson_->spectral_force(a, with_data(own), scratch_.data());
-      const auto layer = static_cast<std::size_t>(slab_.rows_in_layer() * layout_.pitch) * sizeof(Real);
-      if (ranks_) around_.fetch(*ranks_, device_, reinterpret_cast<std::byte*>(own), layer);
-    }
-  }
-  ElectricField<Real> electric() const override {
-    ElectricField<Real> field;
-    for (int a = 0; a < dimensions_; ++a) {
-      const Real* const own = slab_.count > 0 ? electric_[axis(a)].data() + first_ : nullptr;
-      field[axis(a)] = {own, layout_.nx, layout_.ny, layout_.nz, layout_.pitch, true};
-    }
-    return field;
-  }
-  bool is_whole() const override { return !ranks_; }
-  double energy() const override {
-    // Layer by layer, so that the order of the sums is the same for any slab.
-    std::vector<double> sums(static_cast<std::size_t>(slab_.count));
-    const auto density = host_values(layout_, density_.to_host()), potential = this->potential();
-    const auto layer = static_cast<std::size_t>(slab_.rows_in_layer()) * static_cast<std::size_t>(layout_.nx);
-    for (std::size_t i = 0; i < density.size(); ++i) sums[i / layer] += density[i] * potential[i];
-    if (ranks_) sums = gather_layers(*ranks_, slab_, sums, 1);
-    return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0);
-  }
-  std::vector<double> potential() const override {
-    if (!std::exchange(has_potential_, true)) poisson_->spectral_force(3, on(potential_), scratch_.data());
-    return host_values(layout_, potential_.to_host());
-  }
-  std::int64_t device_bytes() const override {
-    std::size_t bytes = density_.bytes() + potential_.bytes() + scratch_.bytes();
-    for (const auto& component : electric_) bytes += component.bytes();
-    return static_cast<std::int64_t>(bytes) + poisson_->own_bytes();
-  }
-
- private:
-  static std::size_t axis(int a) { return static_cast<std::size_t>(a); }
-  static Grid grid_of(const PlasmaOptions& options) {
-    Grid grid{options.dimensions, options.cells, {}};
-    grid.box.side = {double(options.cells[0]), double(options.cells[1]), double(options.cells[2])};
-    grid.box.boundary = Boundary::periodic;
-    return grid;
-  }
-  /// The filter of the solver is exp(−(k b)²/2): with b = √2 a it is S(k)².
-  static PoissonFftOptions poisson_options(const PlasmaOptions& options, std::shared_ptr<Communicator> ranks) {
-    PoissonFftOptions found;
-    found.laplacian = Laplacian::spectral;
-    found.smoothing = std::sqrt(2.0) * options.smoothing;
-    found.spectral_force = true;
-    found.ranks = std::move(ranks);
-    found.slab_unit = plasma::slab_unit(options.dimensions);
-    return found;
-  }
-  Field<Real> with_data(Real* data) const {
-    Field<Real> field = layout_;
-    field.data = data;
-    return field;
-  }
-  Field<Real> on(Buffer<Real>& values) const { return with_data(values.data()); }
-
-  static constexpr std::int64_t aligned = 64 / sizeof(Real);
-
-  Device device_;
-  std::shared_ptr<Communicator> ranks_;  // null: the field is whole
-  int dimensions_;
-  plasma::TileSlab slab_;
-  PlanesAround around_;
-  std::unique_ptr<PoissonSolver<Real>> poisson_;
-  Field<Real> layout_;
-  Buffer<Real> density_;
-  mutable Buffer<Real> potential_;  // the solver's modes; transformed when the potential is first wanted
-  mutable bool has_potential_ = true;
-  std::array<Buffer<Real>, 3> electric_;  // with the layers around
-  std::int64_t first_ = 0;                // the first value of the rank's own layers
-  mutable Buffer<std::byte> scratch_;     // the transform of the potential
-};
+std::string saved_name(const std::string& name) { return "plasma.field." + name; }
 
 }  // namespace
+
+const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& entry : field_registry()) {
+    if (entry.name == options.field) return entry;
+    names.push_back(entry.name);
+  }
+  const std::string near = nearest_name(options.field, names);
+  throw Error(ErrorKind::input,
+              fmt::format("plasma.field: expected {}, found \"{}\"{}", fmt::join(names, ", "), options.field,
+                          near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+void register_plasma_field(PlasmaFieldEntry entry) { field_registry().push_back(std::move(entry)); }
+
+std::vector<PlasmaFieldPart> plasma_field_parts(const PlasmaOptions& options) {
+  return plasma_field_entry(options).parts(options);
+}
+
+template <class Real>
+PlasmaField<Real>::PlasmaField(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
+    : device_(device), options_(options), ranks_(std::move(ranks)), slab_(options, ranks_.get()) {
+  device_.make_current();
+}
+
+template <class Real>
+std::vector<double> PlasmaField<Real>::values(PlasmaFieldPart part) {
+  if (part == PlasmaFieldPart::density) return values_on_host(device_, deposited().read_only());
+  const int axis = static_cast<int>(part) - static_cast<int>(PlasmaFieldPart::electric_x);
+  if (axis < 0 || axis >= options_.dimensions)
+    throw Error(ErrorKind::input, "plasma: the field solver " + options_.field + " does not have this field");
+  const auto fields = gathered();
+  const auto& field = fields.electric[static_cast<std::size_t>(axis)];
+  const std::int64_t before = (slab_.first - fields.window.first) * slab_.rows_in_layer() * field.pitch;
+  return values_on_host(device_, layers(field.data ? field.data + before : nullptr, slab_.count, field.pitch));
+}
+
+template <class Real>
+void PlasmaField<Real>::save(StateSource& to) {
+  for (const auto& [name, own] : state()) {
+    std::vector<double> values = values_on_host(device_, own.read_only());
+    const std::int64_t total = options_.cell_count();
+    if (ranks_) {
+      const std::int64_t layer = slab_.rows_in_layer() * options_.cells[0];
+      const SlabPlanes slabs = slab_.planes(*ranks_);
+      const Shares shares{total, ranks_->size()};
+      std::vector<Stretch> has, wants;
+      for (int rank = 0; rank < ranks_->size(); ++rank) {
+        has.push_back({slabs.first(rank) * layer, slabs.count(rank) * layer});
+        wants.push_back({shares.first(rank), shares.count(rank)});
+      }
+      values = fetch_stretch(*ranks_, has, wants, values.data());
+    }
+    to.put_share(saved_name(name), std::move(values), total);
+  }
+}
+
+template <class Real>
+void PlasmaField<Real>::restore(StateInput& from) {
+  constexpr std::uint64_t bytes = sizeof(double);
+  const std::int64_t layer = slab_.rows_in_layer() * options_.cells[0];
+  std::vector<double> values(static_cast<std::size_t>(slab_.count * layer));
+  for (const auto& [name, own] : state()) {
+    from.expect<double>(saved_name(name), options_.cell_count());
+    if (values.empty()) continue;
+    from.read(saved_name(name), static_cast<std::uint64_t>(slab_.first * layer) * bytes, values.data(),
+              values.size() * bytes);
+    std::vector<Real> padded(static_cast<std::size_t>(own.size()));
+    const auto nx = static_cast<std::size_t>(own.nx), pitch = static_cast<std::size_t>(own.pitch);
+    for (std::size_t k = 0; k < values.size(); ++k) padded[k / nx * pitch + k % nx] = static_cast<Real>(values[k]);
+    device_.memory().from_host(own.data, padded.data(), padded.size() * sizeof(Real));
+  }
+}
+
+template class PlasmaField<float>;
+template class PlasmaField<double>;
 
 template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
                                                      std::shared_ptr<Communicator> ranks) {
-  if constexpr (cuda_built)
-    if (device.is_cuda()) return make_plasma_field_cuda<Real>(device, options, std::move(ranks));
-  return std::make_unique<PlasmaFieldByFft<Real>>(device, options, std::move(ranks));
+  const PlasmaFieldEntry& entry = plasma_field_entry(options);
+  if constexpr (std::is_same_v<Real, float>)
+    return entry.make_single(device, options, std::move(ranks));
+  else
+    return entry.make_double(device, options, std::move(ranks));
 }
-
 template std::unique_ptr<PlasmaField<float>> make_plasma_field(const Device&, const PlasmaOptions&,
                                                                std::shared_ptr<Communicator>);
 template std::unique_ptr<PlasmaField<double>> make_plasma_field(const Device&, const PlasmaOptions&,

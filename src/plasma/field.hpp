@@ -1,48 +1,121 @@
 #pragma once
-/// The electrostatic field of a plasma's charge density, on one device or in slabs of ranks.
+/// The seam of a plasma's field: a solver makes what particles gather from what they deposit; its entry describes it.
 ///
-/// Use: write the charge density to density(), call solve(), read electric(). The solution is by FFT: on the CPU by the
-/// Poisson solver of mesh/, on GPUs by plasma/field_cuda.cu. With ranks each has the layers of its slab
-/// (plasma/tiles.hpp); a small field on GPUs is solved whole by every rank (plasma::has_whole_field).
-/// Always: the same bits from run to run and for any number of threads and ranks.
+/// Use: particles deposit into deposited(), then start(). A step: particles move by gathered() and deposit again, then
+/// advance(). A solver whose fields follow from the deposits alone has no state. Any other lists its fields in state():
+/// they are saved by name and restored, for any number of ranks, and resume() replaces start().
+/// With ranks each has the layers of its slab (plasma/tiles.hpp), in gathered() also layers around it, or all of the
+/// box. start(), resume(), advance(), values(), energy(), save() and restore() are then collective. Always: the same
+/// bits from run to run and for any number of threads and ranks; the memory of deposited() and gathered() stays where
+/// it is, so that steps can be recorded (device/step_graph.hpp).
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/host_device.hpp"
+#include "base/state_source.hpp"
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "plasma/options.hpp"
 #include "plasma/tiled_particles.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola {
 
-/// The electrostatic field of a charge density in a periodic box, by FFT: φ_k = S(k)² ρ_k / k², E_k = −i k φ_k with
-/// S(k) = exp(−(k a)²/2) (Decyk 2007; Birdsall & Langdon 1985, section 4-8: charge and force both smoothed).
+/// A field on the grid, as files and pages show it.
+enum class PlasmaFieldPart { density, potential, electric_x, electric_y, electric_z };
+inline PlasmaFieldPart electric_part(int axis) {
+  return static_cast<PlasmaFieldPart>(static_cast<int>(PlasmaFieldPart::electric_x) + axis);
+}
+
+/// A field that a checkpoint keeps, in this rank's layers on the device.
 template <class Real>
-class PlasmaField {
- public:
-  virtual ~PlasmaField() = default;
-  /// The memory for the charge density.
-  virtual Field<Real> density() = 0;
-  /// Solves for the present density(), which may be overwritten. Does not wait.
-  virtual void solve() = 0;
-  /// The electric field of the last solve().
-  virtual ElectricField<Real> electric() const = 0;
-  /// Whether electric() and potential() are those of the box, not of this rank's layers.
-  virtual bool is_whole() const = 0;
-  /// Energy of the field of the last solve(), ½ Σ_k V |ρ_k|² S(k)²/k²: it loses what the particles gain. In m_e n₀
-  /// cell⁵ ω_p² (3D), the unit of PlasmaSums. Waits.
-  virtual double energy() const = 0;
-  /// The smoothed potential of the last solve() at the grid points, on the host, x fastest, without padding. Waits.
-  virtual std::vector<double> potential() const = 0;
-  virtual std::int64_t device_bytes() const = 0;
+struct PlasmaStateField {
+  std::string name;
+  Field<Real> own;
 };
 
-/// `ranks`: each has the layers of its slab in every field, in electric() also the layers around. solve(), energy() and
-/// potential() are then collective. Null: the field is whole.
+template <class Real>
+class PERGOLA_API PlasmaField {
+ public:
+  virtual ~PlasmaField() = default;
+  PlasmaField(const PlasmaField&) = delete;
+  PlasmaField& operator=(const PlasmaField&) = delete;
+
+  /// The memory that particles deposit into: the charge density in this rank's layers. The solver leaves it as it is.
+  virtual Field<Real> deposited() = 0;
+  virtual GatheredFields<Real> gathered() = 0;
+  /// The fields at time 0, of particles that have been deposited and have not moved.
+  virtual void start() = 0;
+  /// The same after restore(): finds what is not in the state.
+  virtual void resume() { start(); }
+  /// The fields a time `step` later, of particles that have moved there. Launches, and does not wait.
+  virtual void advance(double step) = 0;
+
+  virtual std::vector<PlasmaStateField<Real>> state() { return {}; }
+  /// A field in this rank's layers on the host, x fastest, without padding. Throws Error(input) for one that the solver
+  /// does not have. Waits.
+  virtual std::vector<double> values(PlasmaFieldPart part);
+  /// Energy of the field, in m_e n₀ cell⁵ ω_p² (3D), the unit of PlasmaSums: it loses what the particles gain. Waits.
+  virtual double energy() = 0;
+  virtual std::int64_t device_bytes() const = 0;
+
+  /// The fields of state(), by the names plasma.field.NAME.
+  void save(StateSource& to);
+  void restore(StateInput& from);
+
+ protected:
+  /// `ranks` null: one process has the whole box.
+  PlasmaField(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks);
+  /// Some layers of the box, from `data` on, with rows of `pitch` values. No layers if `data` is null.
+  template <class T>
+  Field<T> layers(T* data, int count, std::int64_t pitch) const {
+    if (!data) count = 0;
+    const bool planes = options_.dimensions == 3;
+    return {data, options_.cells[0], planes ? options_.cells[1] : count, planes ? count : 1, pitch, true};
+  }
+
+  Device device_;
+  PlasmaOptions options_;
+  std::shared_ptr<Communicator> ranks_;
+  plasma::TileSlab slab_;
+};
+
+/// What a field solver needs of the particles in every step.
+enum class PlasmaDeposit { charge, charge_and_current };
+/// What particles gather of its fields.
+enum class PlasmaGather { electric, electric_and_magnetic };
+
+/// The description of a field solver. To add one: derive from PlasmaField<Real>, write an entry in
+/// plasma/NAME_entry.cpp, and add a line to the registry in plasma/field.cpp. A program that links the library calls
+/// register_plasma_field().
+struct PlasmaFieldEntry {
+  std::string name;
+  PlasmaDeposit deposits = PlasmaDeposit::charge;
+  PlasmaGather gathers = PlasmaGather::electric;
+  /// The fields that values() has, in the order of files.
+  std::vector<PlasmaFieldPart> (*parts)(const PlasmaOptions& options) = nullptr;
+  /// Expected bytes on the device, with numbers of `real_bytes`: of several ranks for the largest slab.
+  std::int64_t (*device_bytes)(const Device& device, const PlasmaOptions& options, int real_bytes, int ranks) = nullptr;
+  std::unique_ptr<PlasmaField<float>> (*make_single)(const Device& device, const PlasmaOptions& options,
+                                                     std::shared_ptr<Communicator> ranks) = nullptr;
+  std::unique_ptr<PlasmaField<double>> (*make_double)(const Device& device, const PlasmaOptions& options,
+                                                      std::shared_ptr<Communicator> ranks) = nullptr;
+};
+
+// Each in plasma/NAME_entry.cpp.
+PlasmaFieldEntry electrostatic_entry();
+
+/// The entry of options.field. Throws Error(input) with the nearest valid name.
+PERGOLA_API const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options);
+/// Adds a field solver. Call it before the first plasma is made, from one thread.
+PERGOLA_API void register_plasma_field(PlasmaFieldEntry entry);
+/// The fields of options.field, in the order of files.
+PERGOLA_API std::vector<PlasmaFieldPart> plasma_field_parts(const PlasmaOptions& options);
+
+/// The solver of options.field. `ranks` null: one process has the whole box.
 template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
                                                      std::shared_ptr<Communicator> ranks = nullptr);
-/// The same on a GPU (plasma/field_cuda.cu); present if cuda_built.
-template <class Real>
-std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options,
-                                                          std::shared_ptr<Communicator> ranks);
 
 }  // namespace pergola

@@ -37,9 +37,10 @@ double field_at(const std::array<int, 3>& cells, const plasma::LayerWindow& wind
 
 /// The same clouds, weights and pusher as in a step; only the precision is always double.
 template <int dimensions, int points>
-void kick_particles(const PlasmaOptions& options, const std::array<std::vector<double>, 3>& electric,
-                    const plasma::LayerWindow& window, const physics::BorisFactors<double>& factors, std::int64_t begin,
-                    std::int64_t end, PlasmaParticles& particles) {
+void kick_particles(const PlasmaOptions& options, const HostFields& fields,
+                    const physics::BorisFactors<double>& factors, std::int64_t begin, std::int64_t end,
+                    PlasmaParticles& particles) {
+  const auto& [electric, window] = fields;
   const std::vector<double>* const place[] = {&particles.x, &particles.y, &particles.z};
   for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
     physics::AxisWeights<points, double> cloud[dimensions];
@@ -50,7 +51,7 @@ void kick_particles(const PlasmaOptions& options, const std::array<std::vector<d
                        field_at<dimensions, points>(options.cells, window, cloud, electric[1]), 0};
     if (dimensions == 3) field.z = field_at<dimensions, points>(options.cells, window, cloud, electric[2]);
     Vec3<double> v{particles.vx[i], particles.vy[i], options.velocities == 3 ? particles.vz[i] : 0.0};
-    v = physics::boris_push<dimensions, 3, true>(v, field, factors);
+    v = physics::UniformBoris::push<dimensions, 3>(v, field, factors);
     particles.vx[i] = v.x, particles.vy[i] = v.y;
     if (options.velocities == 3) particles.vz[i] = v.z;
   }
@@ -99,15 +100,14 @@ std::vector<double> gather_block(Communicator& ranks, const plasma::TileSlab& sl
   return cut;
 }
 
-void kick_on_host(const PlasmaOptions& options, double charge_per_mass,
-                  const std::array<std::vector<double>, 3>& electric, const plasma::LayerWindow& window, double kick,
+void kick_on_host(const PlasmaOptions& options, double charge_per_mass, const HostFields& fields, double kick,
                   int threads, PlasmaParticles& particles) {
   const auto factors = physics::boris_factors<double>(charge_per_mass, options.magnetic_field, kick);
   const bool quadratic = options.shape == PlasmaShape::quadratic;
   const auto kick_some = options.dimensions == 3 ? (quadratic ? kick_particles<3, 3> : kick_particles<3, 2>)
                                                  : (quadratic ? kick_particles<2, 3> : kick_particles<2, 2>);
   parallel_chunks(threads, particles.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
-    kick_some(options, electric, window, factors, begin, end, particles);
+    kick_some(options, fields, factors, begin, end, particles);
   });
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 /// Fields of a plasma on the host, for output: without padding, and gathered from the slabs of ranks.
 ///
-/// Device fields have padded rows and each rank has its layers; files and pages need plain arrays, x fastest.
+/// Device fields have padded rows and each rank has its layers; files and pages need plain arrays, x fastest:
+/// values_on_host() copies a field, fields_on_host() all that particles gather.
 /// gather_layers() gives every rank the box, gather_block() gives rank 0 a part of it. kick_on_host() brings velocities
 /// to the time of positions for output, without a change of the simulation's particles.
 #include <vector>
@@ -9,22 +10,37 @@
 #include "mesh/grid.hpp"
 #include "plasma/options.hpp"
 #include "plasma/particles.hpp"
+#include "plasma/tiled_particles.hpp"
 #include "plasma/tiles.hpp"
 
 namespace pergola {
 
-/// The values of a field without its padding, x fastest.
+/// The values of a field on a device, without its padding, x fastest. Waits.
 template <class Real>
-std::vector<double> host_values(const Field<Real>& layout, const std::vector<Real>& padded) {
+std::vector<double> values_on_host(const Device& device, const Field<const Real>& field) {
+  std::vector<Real> padded(static_cast<std::size_t>(field.size()));
   std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(layout.nx) * static_cast<std::size_t>(layout.ny) *
-                 static_cast<std::size_t>(layout.nz));
-  const std::int64_t rows = std::int64_t{layout.ny} * layout.nz;
+  if (padded.empty()) return values;
+  device.memory().to_host(padded.data(), field.data, padded.size() * sizeof(Real));
+  const std::int64_t rows = std::int64_t{field.ny} * field.nz;
+  values.reserve(static_cast<std::size_t>(field.nx * rows));
   for (std::int64_t row = 0; row < rows; ++row) {
-    const auto first = padded.begin() + row * layout.pitch;
-    values.insert(values.end(), first, first + layout.nx);
+    const auto first = padded.begin() + row * field.pitch;
+    values.insert(values.end(), first, first + field.nx);
   }
   return values;
+}
+
+/// What particles gather, in the layers of `window`.
+struct HostFields {
+  std::array<std::vector<double>, 3> electric;
+  plasma::LayerWindow window;
+};
+template <class Real>
+HostFields fields_on_host(const Device& device, const GatheredFields<Real>& fields) {
+  HostFields result{{}, fields.window};
+  for (std::size_t a = 0; a < 3; ++a) result.electric[a] = values_on_host(device, fields.electric[a]);
+  return result;
 }
 
 /// Gathers the layers of all ranks on all ranks; a layer has `layer` values. Collective.
@@ -40,9 +56,8 @@ struct FieldBlock {
 std::vector<double> gather_block(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
                                  const FieldBlock& block);
 
-/// Kicks velocities by the field of the grid as a push does, in double precision. `window`: the layers of `electric`.
-void kick_on_host(const PlasmaOptions& options, double charge_per_mass,
-                  const std::array<std::vector<double>, 3>& electric, const plasma::LayerWindow& window, double kick,
+/// Kicks velocities by the fields of the grid as a push does, in double precision.
+void kick_on_host(const PlasmaOptions& options, double charge_per_mass, const HostFields& fields, double kick,
                   int threads, PlasmaParticles& particles);
 
 }  // namespace pergola

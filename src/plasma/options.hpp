@@ -30,6 +30,7 @@ struct PlasmaSpecies {
 /// ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in e n₀, E in
 /// m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i.
 struct PlasmaOptions {
+  std::string field = "electrostatic";  // the field solver (plasma/field.hpp)
   int dimensions = 2;
   std::array<int, 3> cells{1, 1, 1};  // 2D: one along z
   int velocities = 2;                 // components that are kept: 2 or 3 in 2D, 3 in 3D

@@ -3,7 +3,8 @@
 // Velocities are stored half a step behind positions. `behind_` is that distance in time: 0 after start(), then half of
 // the last step. A step of another length kicks by behind_ + step/2, so step lengths may change between calls. On one
 // GPU, steps of equal length are recorded once as a graph and replayed in batches; checks come after each batch.
-// Checkpoints hold stored velocities and `behind_`, so a resumed run has the same bits.
+// Checkpoints hold stored velocities, `behind_` and the field solver's state, so a resumed run has the same bits. What
+// particles deposit is found again.
 #include "plasma/particle_in_cell.hpp"
 
 #include <fmt/core.h>
@@ -18,7 +19,6 @@
 #include "comm/shares.hpp"
 #include "device/stage_clock.hpp"
 #include "device/step_graph.hpp"
-#include "plasma/field.hpp"
 #include "plasma/host_field.hpp"
 
 namespace pergola {
@@ -47,6 +47,7 @@ void check_options(const PlasmaOptions& options) {
   if (!std::isfinite(b.x) || !std::isfinite(b.y) || !std::isfinite(b.z)) refuse("the magnetic field is not finite");
   if (!(options.smoothing >= 0) || !std::isfinite(options.smoothing))
     refuse(fmt::format("the smoothing length is {}, expected a number not below zero", options.smoothing));
+  check_loops(options);
   if (options.species.empty()) refuse("expected at least one species");
   for (const auto& species : options.species)
     if (!std::isfinite(species.charge) || !(species.mass > 0) || !std::isfinite(species.mass) ||
@@ -114,8 +115,10 @@ class ParticleInCellOf final : public ParticleInCell {
       } else {
         for (std::int64_t k = 0; k < batch; ++k) {
           clock_.begin("push");
-          particles_->push(field_->electric(), {behind_ + 0.5 * step, step});
-          find_field();
+          particles_->push(field_->gathered(), {behind_ + 0.5 * step, step});
+          deposit();
+          field_->advance(step);
+          clock_.end();
         }
       }
       behind_ = 0.5 * step;
@@ -134,27 +137,21 @@ class ParticleInCellOf final : public ParticleInCell {
   std::int64_t held_count(int species) const override { return particles_->count(species); }
 
   PlasmaEnergies energies() const override {
-    return {field_->energy(), particles_->measure(field_->electric(), behind_)};
+    return {field_->energy(), particles_->measure(field_->gathered(), behind_)};
   }
   const plasma::TileSlab& slab() const override { return slab_; }
-  std::vector<double> field(PlasmaFieldPart part) const override {
-    if (part == PlasmaFieldPart::density) return on_host(field_->density().read_only());
-    if (part == PlasmaFieldPart::potential) return own_layers(field_->potential());
-    const auto axis = static_cast<std::size_t>(part) - static_cast<std::size_t>(PlasmaFieldPart::electric_x);
-    return own_layers(on_host(field_->electric()[axis]));
-  }
+  std::vector<double> field(PlasmaFieldPart part) const override { return field_->values(part); }
   PlasmaFields fields() const override {
-    PlasmaFields fields{field(PlasmaFieldPart::density), field(PlasmaFieldPart::potential), {}};
-    for (int a = 0; a < options_.dimensions; ++a)
-      fields.electric[static_cast<std::size_t>(a)] = field(electric_part(a));
+    PlasmaFields fields;
+    for (const PlasmaFieldPart part : plasma_field_parts(options_)) fields[part] = field(part);
     return fields;
   }
   PlasmaParticles particles(int species, bool stored, const PlasmaChoice* chosen) const override {
     if (stored || behind_ == 0) return particles_->unload(species, nullptr, chosen);
     const PlasmaSpecies& kind = options_.species[species];
-    const auto electric = electric_around();
+    const HostFields fields = fields_on_host(device_, field_->gathered());
     const auto kick = [&](PlasmaParticles& some) {
-      kick_on_host(options_, kind.charge / kind.mass, electric, window(), behind_, device_.threads(), some);
+      kick_on_host(options_, kind.charge / kind.mass, fields, behind_, device_.threads(), some);
     };
     return particles_->unload(species, kick, chosen);
   }
@@ -169,56 +166,20 @@ class ParticleInCellOf final : public ParticleInCell {
   }
 
  private:
-  void load(const std::vector<PlasmaParticles>& particles);
+  void load(const std::vector<PlasmaParticles>& particles, StateInput* state = nullptr);
   static constexpr std::int64_t batch_steps = 64;
   /// A step as long as the one before, without stage clocks: it is recorded and replayed.
   void launch_step(double step) {
-    particles_->push(field_->electric(), {step, step});
-    particles_->charge_density(field_->density());
-    field_->solve();
+    particles_->push(field_->gathered(), {step, step});
+    particles_->deposit(field_->deposited());
+    field_->advance(step);
     particles_->join();
   }
-  /// Density and field of the present positions, with stage clocks.
-  void find_field() {
+  /// With stage clocks; that of the field then runs.
+  void deposit() {
     clock_.begin("charge");
-    particles_->charge_density(field_->density());
+    particles_->deposit(field_->deposited());
     clock_.begin("field");
-    field_->solve();
-    clock_.end();
-  }
-  std::vector<double> on_host(const Field<const Real>& field) const {
-    std::vector<Real> values(static_cast<std::size_t>(field.size()));
-    device_.memory().to_host(values.data(), field.data, values.size() * sizeof(Real));
-    Field<Real> layout{nullptr, field.nx, field.ny, field.nz, field.pitch, field.wraps};
-    return host_values(layout, values);
-  }
-  std::size_t dimensions() const { return static_cast<std::size_t>(options_.dimensions); }
-  /// The layers of electric_around().
-  plasma::LayerWindow window() const {
-    return field_->is_whole() ? plasma::LayerWindow{slab_.window.cells, 0, slab_.window.cells} : slab_.window;
-  }
-  /// The field of the box, or of this rank's layers with those around.
-  std::array<std::vector<double>, 3> electric_around() const {
-    std::array<std::vector<double>, 3> result;
-    const auto electric = field_->electric();
-    for (std::size_t a = 0; a < dimensions() && slab_.count > 0; ++a) {
-      Field<const Real> around = electric[a];
-      if (field_->is_whole()) {
-        result[a] = on_host(around);
-        continue;
-      }
-      around.data -= slab_.below * slab_.rows_in_layer() * around.pitch;
-      (slab_.axis == 2 ? around.nz : around.ny) = slab_.window.count;
-      result[a] = on_host(around);
-    }
-    return result;
-  }
-  /// This rank's layers of a field that may be whole.
-  std::vector<double> own_layers(std::vector<double> values) const {
-    if (!ranks_ || !field_->is_whole()) return values;
-    const std::int64_t layer = slab_.rows_in_layer() * options_.cells[0];
-    const auto first = values.begin() + slab_.first * layer;
-    return {first, first + slab_.count * layer};
   }
 
   Device device_;
@@ -237,10 +198,10 @@ class ParticleInCellOf final : public ParticleInCell {
   std::int64_t from_steps_ = 0;
 };
 
-/// Takes particles of all species and computes their field. Throws Error(input) for columns of wrong length, and for a
-/// charged box without background. Collective.
+/// Takes particles of all species and computes their fields, from the solver's state if there is one to restore. Throws
+/// Error(input) for columns of wrong length, and for a charged box without background. Collective.
 template <class Real>
-void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
+void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles, StateInput* state) {
   if (particles.size() != options_.species.size())
     refuse(fmt::format("particles of {} species were given, expected {}", particles.size(), options_.species.size()));
   std::vector<std::int64_t> own;
@@ -267,7 +228,12 @@ void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles)
   graph_ = StepGraph(device_);
   particles_ = make_tiled_particles<Real>(device_, options_, own, ranks_);
   for (std::size_t s = 0; s < particles.size(); ++s) particles_->load(static_cast<int>(s), particles[s]);
-  find_field();
+  deposit();
+  if (state)
+    field_->restore(*state), field_->resume();
+  else
+    field_->start();
+  clock_.end();
   particles_->check();
 }
 
@@ -294,6 +260,7 @@ void ParticleInCellOf<Real>::save(StateSource& to) const {
   }
   put_per_particle(to, "plasma.id", std::move(all.id));
   for (const SavedColumn& column : columns) put_per_particle(to, column.name, std::move(all.*column.values));
+  field_->save(to);
 }
 
 /// Each rank reads an equal range of all particles, whatever ranges wrote them, and gives that range from then on.
@@ -323,7 +290,7 @@ void ParticleInCellOf<Real>::restore(StateInput& from) {
   from_time_ = from.get_value<double>("plasma.from_time");
   from_steps_ = from.get_value<std::int64_t>("plasma.from_steps");
   behind_ = from.get_value<double>("plasma.behind");
-  load(particles);
+  load(particles, &from);
 }
 
 /// Places are fixed-point numbers in either precision, so a mixed precision would gain nothing here.
@@ -348,20 +315,11 @@ std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& opti
   check_options(options);
   refuse_mixed(precision);
   const bool wide = precision == Precision::double_;
-  // Density, potential, the components of the field, the transform and the Green factors, in padded rows; with several
-  // ranks also messages, columns of the transposition, and the layers around the slab.
-  const std::int64_t rows = std::int64_t{options.cells[1]} * options.cells[2];
-  const std::int64_t across = options.cells[static_cast<std::size_t>(options.dimensions - 1)];
   const double part = ranks > 1 ? plasma::largest_slab_share(plasma::TileGrid(options), ranks) : 1;
-  const bool whole = ranks == 1 || (device.is_cuda() && plasma::has_whole_field(options));
-  const auto own_rows = whole ? rows : static_cast<std::int64_t>(part * static_cast<double>(rows));
-  const std::int64_t around = !whole ? (2 * static_cast<int>(options.shape) - 3) * (rows / across) : 0;
-  // On GPUs all components travel in one message.
-  const std::int64_t each = options.dimensions + (device.is_cuda() && !whole ? 2 * options.dimensions : 0);
-  const std::int64_t fields = (4 + each + (ranks > 1 ? 2 : 0)) * own_rows + each * around;
   std::vector<std::int64_t> here;
   for (const std::int64_t count : counts) here.push_back(static_cast<std::int64_t>(part * static_cast<double>(count)));
-  return fields * (options.cells[0] + 4) * (wide ? 8 : 4) + tiled_bytes(device, options, here, wide, part);
+  return plasma_field_entry(options).device_bytes(device, options, wide ? 8 : 4, ranks) +
+         tiled_bytes(device, options, here, wide, part);
 }
 
 }  // namespace pergola

@@ -1,10 +1,11 @@
 #pragma once
-/// The particle-in-cell system: particles in tiles (tiled_particles.hpp), their field (field.hpp), and the leapfrog.
+/// The particle-in-cell system: particles in tiles (tiled_particles.hpp), a field solver (field.hpp), and the leapfrog.
 ///
-/// A step: (1) velocities from v(t − dt/2) to v(t + dt/2) with E(x(t)), (2) positions from x(t) to x(t + dt), (3)
-/// charge density, (4) field. Several ranks divide the box into slabs. Each works on the particles in its slab now, and
-/// gives and gets back a fixed range of the particles. All calls but counts and times are then collective. Always: the
-/// bits depend neither on threads nor ranks; a resumed run has the bits of an uninterrupted one.
+/// A step: (1) velocities from v(t − dt/2) to v(t + dt/2) with the fields at x(t), (2) positions from x(t) to x(t +
+/// dt), (3) what particles deposit there, (4) the fields at t + dt. Several ranks divide the box into slabs. Each works
+/// on the particles in its slab now, and gives and gets back a fixed range of the particles. All calls but counts and
+/// times are then collective. Always: the bits depend neither on threads nor ranks; a resumed run has the bits of an
+/// uninterrupted one.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "particles/particles.hpp"
+#include "plasma/field.hpp"
 #include "plasma/tiled_particles.hpp"
 #include "plasma/tiles.hpp"
 
@@ -37,23 +39,17 @@ struct PlasmaEnergies {
   }
 };
 
-/// A field on the grid; electric_z exists in 3D only.
-enum class PlasmaFieldPart { density, potential, electric_x, electric_y, electric_z };
-inline PlasmaFieldPart electric_part(int axis) {
-  return static_cast<PlasmaFieldPart>(static_cast<int>(PlasmaFieldPart::electric_x) + axis);
-}
-inline int plasma_field_parts(int dimensions) { return 2 + dimensions; }
-
-/// All fields on the host at one time, x fastest, without padding; the third component is empty in 2D.
+/// All fields on the host at one time, x fastest, without padding. Those that the field solver does not have are empty.
 struct PlasmaFields {
   std::vector<double> density, potential;
   std::array<std::vector<double>, 3> electric;
 
-  const std::vector<double>& operator[](PlasmaFieldPart part) const {
+  std::vector<double>& operator[](PlasmaFieldPart part) {
     if (part == PlasmaFieldPart::density) return density;
     if (part == PlasmaFieldPart::potential) return potential;
     return electric[static_cast<std::size_t>(part) - static_cast<std::size_t>(PlasmaFieldPart::electric_x)];
   }
+  const std::vector<double>& operator[](PlasmaFieldPart part) const { return const_cast<PlasmaFields&>(*this)[part]; }
 };
 
 class PERGOLA_API ParticleInCell {
@@ -76,7 +72,7 @@ class PERGOLA_API ParticleInCell {
   virtual PlasmaEnergies energies() const = 0;
   /// This rank's part of the box.
   virtual const plasma::TileSlab& slab() const = 0;
-  /// One field, or all, in the layers of slab(), x fastest, without padding.
+  /// One field, or all of plasma_field_parts(), in the layers of slab(), x fastest, without padding.
   virtual std::vector<double> field(PlasmaFieldPart part) const = 0;
   virtual PlasmaFields fields() const = 0;
   /// Particles that this rank has given; particles that are in its part of the box now.
@@ -90,7 +86,8 @@ class PERGOLA_API ParticleInCell {
   virtual void for_held(int species, const std::function<void(const PlasmaParticles&)>& use) const = 0;
 
   /// The state, from which a run continues with the same bits: the particles of all species, one species after the
-  /// other, each rank's range. restore() reads this rank's range (comm/shares.hpp) for any number of ranks.
+  /// other, each rank's range, and the state of the field solver. restore() reads this rank's range (comm/shares.hpp)
+  /// for any number of ranks.
   virtual void save(StateSource& to) const = 0;
   virtual void restore(StateInput& from) = 0;
   virtual std::int64_t device_bytes() const = 0;

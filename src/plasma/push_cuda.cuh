@@ -13,11 +13,11 @@
 namespace pergola::cuda {
 
 /// The parameters for which a kernel is compiled.
-template <int dimensions_, int velocities_, int points_, bool magnetised_, class Real_>
+template <int dimensions_, int velocities_, int points_, class Pusher_, class Real_>
 struct PushKind {
   using Real = Real_;
+  using Pusher = Pusher_;
   static constexpr int dimensions = dimensions_, velocities = velocities_, points = points_;
-  static constexpr bool magnetised = magnetised_;
 };
 
 /// The arguments of a push of one species.
@@ -134,6 +134,10 @@ class TilePush {
     if constexpr (velocities == 3) s.velocity[2] = v.z;
   }
 
+  __device__ __forceinline__ Vec3<Real> pushed(const State& s, const Vec3<Real>& electric) const {
+    return Kind::Pusher::template push<dimensions, velocities>(velocity_of(s), electric, task_.factors);
+  }
+
   /// Calls body(k, ix, iy, iz) for the points of a patch of x · y · z points that begins at −below of the tile's
   /// corner: k in the patch, the others on the grid. A group of lanes takes a row.
   template <int x, int y, int z, int below, class Body>
@@ -224,8 +228,7 @@ class TilePush {
   __device__ __forceinline__ bool step(State& s) {
     if (s.place[0] < 0) return false;
     State next = s;
-    set_velocity(next, physics::boris_push<dimensions, velocities, Kind::magnetised>(velocity_of(s), gather(s.place),
-                                                                                     task_.factors));
+    set_velocity(next, pushed(s, gather(s.place)));
     bool stays = true;
     Real farthest = 0;
 #pragma unroll
@@ -329,8 +332,7 @@ class TilePush {
       for (int a = 0; a < 3; ++a) one.tile[a] = tile_[a];
       electric = gather(one.state.place);
     }
-    set_velocity(one.state, physics::boris_push<dimensions, velocities, Kind::magnetised>(velocity_of(one.state),
-                                                                                          electric, task_.factors));
+    set_velocity(one.state, pushed(one.state, electric));
     bool near = !was_away, finite = true;
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) {

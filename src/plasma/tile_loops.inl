@@ -12,14 +12,14 @@ struct Pushed {
 };
 
 /// What a push needs besides the particles.
-template <int dimensions, int points, int velocities, bool magnetised, class Real>
-struct Pusher {
+template <int dimensions, int points, int velocities, class Pusher, class Real>
+struct TilePusher {
   using Number = Pack<Real>;
 
   TileField<dimensions, points, Real> field;
   BorisFactors<Number> factors;
 
-  explicit Pusher(const PushTask<Real>& task) : field(task.field) {
+  explicit TilePusher(const PushTask<Real>& task) : field(task.field) {
     const auto& f = task.factors;
     const auto pack = [](Real number) HWY_ATTR { return Number(number); };
     factors = {pack(f.kick),
@@ -48,7 +48,7 @@ struct Pusher {
     const Vec3<Number> before{Number::load(particles.velocity(0) + i), Number::load(particles.velocity(1) + i),
                               velocities == 3 ? Number::load(particles.velocity(2) + i) : Number(Real(0))};
     now.clouds.find(now.place);
-    now.velocity = boris_push<dimensions, velocities, magnetised>(before, field.at(now.clouds, offset), factors);
+    now.velocity = Pusher::template push<dimensions, velocities>(before, field.at(now.clouds, offset), factors);
     return now;
   }
 };
@@ -71,12 +71,12 @@ HWY_INLINE Whole<double> moved(Whole<double> place, Pack<double> grains, Whole<d
 
 /// The push of all particles of a tile, in stages over vectors_together vectors: (1) records of their cells, (2) new
 /// velocities and places, (3) charge of those that stay, (4) the leavers, one by one. The last vector may be part full.
-template <int dimensions, int points, int velocities, bool magnetised, class Real>
+template <int dimensions, int points, int velocities, class Pusher, class Real>
 void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t* charge,
           PushRest<Real>& rest) {
   using Number = Pack<Real>;
   const hn::ScalableTag<WholeOf<Real>> tag;
-  const Pusher<dimensions, points, velocities, magnetised, Real> pusher(task);
+  const TilePusher<dimensions, points, velocities, Pusher, Real> pusher(task);
   TileCharge<dimensions, points, Real> counted(charge);
   const Number drift(task.drift);
   Whole<Real> last[dimensions];
@@ -142,9 +142,9 @@ void deposit(const TileParticles<Real>& particles, std::int64_t* charge) {
 }
 
 /// Calls body(velocity) for every particle after a push, in double precision.
-template <int dimensions, int points, int velocities, bool magnetised, class Real, class Body>
+template <int dimensions, int points, int velocities, class Pusher, class Real, class Body>
 HWY_INLINE void each_velocity(const PushTask<Real>& task, const TileParticles<Real>& particles, const Body& body) {
-  const Pusher<dimensions, points, velocities, magnetised, Real> pusher(task);
+  const TilePusher<dimensions, points, velocities, Pusher, Real> pusher(task);
   constexpr int size = Pack<Real>::size;
   const std::int64_t count = particles.count();
   alignas(64) std::int32_t offset[vectors_together * size];
@@ -163,11 +163,11 @@ HWY_INLINE void each_velocity(const PushTask<Real>& task, const TileParticles<Re
 }
 
 /// The largest v² and |v| of the tile: they set the scale of the sums.
-template <int dimensions, int points, int velocities, bool magnetised, class Real>
+template <int dimensions, int points, int velocities, class Pusher, class Real>
 void find_bounds(const PushTask<Real>& task, const TileParticles<Real>& particles, TileBounds& bounds) {
   TileBounds most = bounds;
   const auto larger_of = [](double a, double b) HWY_ATTR { return a > b ? a : b; };
-  each_velocity<dimensions, points, velocities, magnetised>(task, particles, [&](const Vec3<double>& v) HWY_ATTR {
+  each_velocity<dimensions, points, velocities, Pusher>(task, particles, [&](const Vec3<double>& v) HWY_ATTR {
     most.square = larger_of(most.square, v.x * v.x + v.y * v.y + v.z * v.z);
     const double largest = larger_of(__builtin_fabs(v.x), larger_of(__builtin_fabs(v.y), __builtin_fabs(v.z)));
     most.component = larger_of(most.component, largest);
@@ -176,11 +176,11 @@ void find_bounds(const PushTask<Real>& task, const TileParticles<Real>& particle
 }
 
 /// Sums in whole quanta: exact, so the order of particles and tiles does not matter.
-template <int dimensions, int points, int velocities, bool magnetised, class Real>
+template <int dimensions, int points, int velocities, class Pusher, class Real>
 void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, double squares_per_quantum,
             double components_per_quantum, TileSums& sums) {
   TileSums sum = sums;
-  each_velocity<dimensions, points, velocities, magnetised>(task, particles, [&](const Vec3<double>& v) HWY_ATTR {
+  each_velocity<dimensions, points, velocities, Pusher>(task, particles, [&](const Vec3<double>& v) HWY_ATTR {
     const double of[] = {v.x, v.y, v.z};
     for (std::size_t a = 0; a < 3; ++a) {
       sum.square[a] += physics::quanta(of[a] * of[a], squares_per_quantum);
@@ -191,21 +191,21 @@ void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, do
 }
 
 /// The table for one kind of plasma; the functions below choose the kind from the options.
-template <int dimensions, int points, int velocities, bool magnetised, class Real>
+template <int dimensions, int points, int velocities, class Pusher, class Real>
 TileLoops<Real> loops() {
   return {Patch<dimensions, points>::size,
           fetch_patch<dimensions, points, Real>,
-          push<dimensions, points, velocities, magnetised, Real>,
+          push<dimensions, points, velocities, Pusher, Real>,
           deposit<dimensions, points, Real>,
           deposit_one<dimensions, points, Real>,
-          find_bounds<dimensions, points, velocities, magnetised, Real>,
-          add_up<dimensions, points, velocities, magnetised, Real>};
+          find_bounds<dimensions, points, velocities, Pusher, Real>,
+          add_up<dimensions, points, velocities, Pusher, Real>};
 }
 
 template <int dimensions, int points, int velocities, class Real>
 TileLoops<Real> loops_of(const PlasmaOptions& options) {
-  return options.magnetised() ? loops<dimensions, points, velocities, true, Real>()
-                              : loops<dimensions, points, velocities, false, Real>();
+  return with_pusher(options.magnetised(),
+                     [](auto pusher) { return loops<dimensions, points, velocities, decltype(pusher), Real>(); });
 }
 
 template <int points, class Real>

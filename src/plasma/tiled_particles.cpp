@@ -14,6 +14,7 @@
 #include "device/parallel.hpp"
 #include "physics/mesh_weights.hpp"
 #include "plasma/charge_rows.hpp"
+#include "plasma/field.hpp"
 #include "plasma/given_particles.hpp"
 #include "plasma/slab_leavers.hpp"
 #include "plasma/tile_loops.hpp"
@@ -82,9 +83,9 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     plasma::for_tiles(device_, options_, slab_, species_[species].tiles, use);
   }
   std::int64_t count(int species) const override { return counted(species_[species]); }
-  void charge_density(const Field<Real>& density) override;
-  void push(const ElectricField<Real>& field, const PushTimes& times) override;
-  std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const override;
+  void deposit(const Field<Real>& density) override;
+  void push(const GatheredFields<Real>& fields, const PushTimes& times) override;
+  std::vector<PlasmaSums> measure(const GatheredFields<Real>& fields, double kick) const override;
   void check() override;
   std::int64_t device_bytes() const override;
 
@@ -105,13 +106,11 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   }
   /// The field around a tile.
   /// One patch per component, with the grid points around the tile.
-  std::vector<Real> fetch(const ElectricField<Real>& field, int tile) const {
+  std::vector<Real> fetch(const GatheredFields<Real>& fields, int tile) const {
     std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
-    for (int a = 0; a < options_.dimensions; ++a) {
-      const Real* const first = field[a].data - slab_.below * slab_.rows_in_layer() * field[a].pitch;
-      loops_.fetch(grid_, slab_.first_tile + tile, first, slab_.window, field[a].pitch,
+    for (int a = 0; a < options_.dimensions; ++a)
+      loops_.fetch(grid_, slab_.first_tile + tile, fields.electric[a].data, fields.window, fields.electric[a].pitch,
                    patch.data() + a * loops_.patch_size);
-    }
     return patch;
   }
   void set_tile(PushTask<Real>& task, int tile, const std::vector<Real>& patch) const {
@@ -144,7 +143,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
 /// Positions that have been loaded but not pushed are counted first. A sum that is not that of the particles is noted
 /// for check().
 template <class Real>
-void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
+void TiledParticlesCpu<Real>::deposit(const Field<Real>& density) {
   std::vector<double> factor;
   double total = 0;
   for (std::size_t s = 0; s < species_.size(); ++s) {
@@ -184,11 +183,11 @@ void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
 /// Tiles in parallel, all species of a tile together, as they share its field. Then leavers between ranks, then between
 /// tiles.
 template <class Real>
-void TiledParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushTimes& times) {
+void TiledParticlesCpu<Real>::push(const GatheredFields<Real>& fields, const PushTimes& times) {
   std::vector<PushTask<Real>> tasks;
   for (std::size_t s = 0; s < species_.size(); ++s) tasks.push_back(task_for(s, times));
   each_tile([&](int tile) {
-    const auto patch = fetch(field, tile);
+    const auto patch = fetch(fields, tile);
     for (std::size_t s = 0; s < species_.size(); ++s) {
       Species& species = species_[s];
       auto& rest = species.rest[tile];
@@ -273,7 +272,7 @@ void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
 
 /// Two passes: the first finds the scale of the fixed-point sums, the second adds up.
 template <class Real>
-std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
+std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const GatheredFields<Real>& fields, double kick) const {
   const auto tiles = static_cast<std::size_t>(slab_.tiles);
   std::vector<PlasmaSums> result;
   for (std::size_t s = 0; s < species_.size(); ++s) {
@@ -283,7 +282,7 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
     std::vector<TileSums> sums(tiles);
     const auto on_each_tile = [&](const auto& body) {
       each_tile([&](int tile) {
-        const auto patch = fetch(field, tile);
+        const auto patch = fetch(fields, tile);
         PushTask<Real> here = task;
         set_tile(here, tile, patch);
         body(here, species.tiles[tile], static_cast<std::size_t>(tile));
@@ -384,6 +383,14 @@ template std::unique_ptr<TiledParticles<float>> make_tiled_particles(const Devic
 template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Device&, const PlasmaOptions&,
                                                                       const std::vector<std::int64_t>&,
                                                                       std::shared_ptr<Communicator>);
+
+void check_loops(const PlasmaOptions& options) {
+  const PlasmaFieldEntry& field = plasma_field_entry(options);
+  if (field.deposits != PlasmaDeposit::charge || field.gathers != PlasmaGather::electric)
+    throw Error(ErrorKind::input, fmt::format("plasma: particles deposit charge and gather an electric field; the "
+                                              "field solver {} wants more",
+                                              field.name));
+}
 
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
                          bool double_precision, double part) {

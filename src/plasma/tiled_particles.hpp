@@ -4,10 +4,9 @@
 /// A push moves particles and hands those that leave their tile to the new one, so the grouping lasts. A position is
 /// stored relative to the corner of its tile (physics/plasma_push.hpp). Charge is counted in whole units. So neither
 /// the particles nor the grid depend on the order of particles, on threads or on timing.
-/// With ranks each has the tiles of its slab (plasma/tiles.hpp): its density, and its field with the layers around it,
-/// or the field of the whole box. All calls but count() and device_bytes() are then collective, charge_density()
-/// follows every push(), and sums and checks are over the particles of all ranks. Calls launch on the device's stream
-/// and do not wait unless they say so.
+/// With ranks each has the tiles of its slab (plasma/tiles.hpp). All calls but count() and device_bytes() are then
+/// collective, deposit() follows every push(), and sums and checks are over the particles of all ranks. Calls launch on
+/// the device's stream and do not wait unless they say so.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -21,12 +20,17 @@
 #include "mesh/grid.hpp"
 #include "plasma/options.hpp"
 #include "plasma/particles.hpp"
+#include "plasma/tiles.hpp"
 
 namespace pergola {
 
-/// The electric field at the grid points; the third component is empty in 2D. All components have the same layout.
+/// What particles gather: the electric field at the grid points, from the first layer of `window` on. The third
+/// component is empty in 2D. All components have the same layout.
 template <class Real>
-using ElectricField = std::array<Field<const Real>, 3>;
+struct GatheredFields {
+  std::array<Field<const Real>, 3> electric;
+  plasma::LayerWindow window;  // of a slab with the layers around it, or of the whole box
+};
 
 /// The times of one push: velocities advance by `kick`, then positions by `drift`.
 struct PushTimes {
@@ -60,21 +64,21 @@ class TiledParticles {
   /// Particles held here now, counted. Waits.
   virtual std::int64_t count(int species) const = 0;
 
-  /// Writes the charge density of all species and the background at the grid points, in e n₀. The counted charge is
+  /// Writes the charge density of all species and the background in this rank's layers, in e n₀. The counted charge is
   /// exact: its sum over the grid is that of the particles.
-  virtual void charge_density(const Field<Real>& density) = 0;
+  virtual void deposit(const Field<Real>& density) = 0;
 
-  /// One step of all particles: Boris' rotation about options.magnetic_field between two half kicks
-  /// (physics/plasma_push.hpp). A particle that leaves its tile goes to the new one; a full tile grows.
-  virtual void push(const ElectricField<Real>& field, const PushTimes& times) = 0;
+  /// One step of all particles, by the pusher of the options (physics/plasma_push.hpp). A particle that leaves its tile
+  /// goes to the new one; a full tile grows.
+  virtual void push(const GatheredFields<Real>& fields, const PushTimes& times) = 0;
 
-  /// Joins the work of push() that runs beside later calls (charge_density and the field's solution) to the stream.
+  /// Joins the work of push() that runs beside later calls (deposit and the field's solution) to the stream.
   /// Other calls do so themselves; a recording of steps (StepGraph) must end with it.
   virtual void join() const {}
 
   /// Sums with velocities a `kick` ahead of the stored ones, which stay. Waits. The same bits for any number of threads
   /// and from run to run.
-  virtual std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const = 0;
+  virtual std::vector<PlasmaSums> measure(const GatheredFields<Real>& fields, double kick) const = 0;
 
   /// Throws Error(numerics) with id and state if a particle was lost or doubled or is not a number. Cheap, for every
   /// step records what it finds; called once per batch of steps. Waits.
@@ -93,6 +97,8 @@ template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
                                                            const std::vector<std::int64_t>& counts,
                                                            std::shared_ptr<Communicator> ranks = nullptr);
+/// Throws Error(input) if the field solver of the options wants what particles do not deposit or gather.
+void check_loops(const PlasmaOptions& options);
 /// Expected bytes on the device, for `plan`: of `counts` particles in this part of the tiles.
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
                          bool double_precision, double part = 1);

@@ -3,7 +3,7 @@
 ///
 /// A step: (1) push_species() moves the particles of each species and counts charge (push_cuda.cuh), (2) leavers go to
 /// other ranks (leavers_cuda.cuh), (3) groups take in arrivals, on a side stream beside the field's solution if there
-/// is one rank, (4) charge_density() turns counts into a density (charge_cuda.cuh). check() reads what the kernels
+/// is one rank, (4) deposit() turns counts into a density (charge_cuda.cuh). check() reads what the kernels
 /// found, and grows the memory (tile_memory_cuda.cuh) if a group was nearly full. Two sources instantiate it, one per
 /// precision, for the time of a compilation.
 #include <fmt/core.h>
@@ -29,10 +29,9 @@ namespace pergola::cuda {
 template <class Real, class Body>
 void for_kind(const PlasmaOptions& options, const Body& body) {
   const auto with_points = [&]<int dimensions, int velocities, int points>() {
-    if (options.magnetised())
-      body(PushKind<dimensions, velocities, points, true, Real>());
-    else
-      body(PushKind<dimensions, velocities, points, false, Real>());
+    physics::with_pusher(options.magnetised(), [&](auto pusher) {
+      body(PushKind<dimensions, velocities, points, decltype(pusher), Real>());
+    });
   };
   const auto with_dimensions = [&]<int dimensions, int velocities>() {
     if (options.shape == PlasmaShape::linear)
@@ -107,7 +106,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return memory_.count(species);
   }
 
-  void charge_density(const Field<Real>& density) override {
+  void deposit(const Field<Real>& density) override {
     device_.make_current();
     if (!counted_) join(), count_charge();
     counted_ = false;
@@ -136,12 +135,12 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     check_launch("charge_to_density");
   }
 
-  void push(const ElectricField<Real>& field, const PushTimes& times) override {
+  void push(const GatheredFields<Real>& fields, const PushTimes& times) override {
     join();
     if (counted_) charge_.zero();
     if (ranks_) leavers_->clear();
     for (int s = 0; s < species_count(); ++s)
-      if (given(s).total > 0 && slab_.tiles > 0) push_species(s, field, times);
+      if (given(s).total > 0 && slab_.tiles > 0) push_species(s, fields, times);
     if (ranks_) {
       leavers_->exchange([&] { return groups(); }, [&] { close_gaps(stream()); });
       if (!take_in()) close_gaps(stream());
@@ -156,10 +155,10 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     side_.join(stream());
   }
 
-  std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const override {
+  std::vector<PlasmaSums> measure(const GatheredFields<Real>& fields, double kick) const override {
     join();
     std::vector<PlasmaSums> result;
-    for (int s = 0; s < species_count(); ++s) result.push_back(measure_species(s, field, kick));
+    for (int s = 0; s < species_count(); ++s) result.push_back(measure_species(s, fields, kick));
     return result;
   }
 
@@ -195,14 +194,12 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return all;
   }
 
-  /// The field as kernels see it: whole, or from the first layer around the slab on.
-  GridField<Real> grid_field(const ElectricField<Real>& field) const {
-    const bool whole = !ranks_ || plasma::has_whole_field(options_);
-    GridField<Real> on_grid{{}, whole ? 0 : slab_.window.first, whole ? slab_.window.cells : slab_.window.count};
-    for (std::size_t a = 0; a < 3; ++a) {
-      on_grid.of[a] = {field[a].data, options_.cells[0], options_.cells[1], options_.cells[2], field[a].pitch, true};
-      if (!whole && field[a].data) on_grid.of[a].data -= slab_.below * slab_.rows_in_layer() * field[a].pitch;
-    }
+  /// The field as kernels see it, with the cells of the box.
+  GridField<Real> grid_field(const GatheredFields<Real>& fields) const {
+    GridField<Real> on_grid{{}, fields.window.first, fields.window.count};
+    for (std::size_t a = 0; a < 3; ++a)
+      on_grid.of[a] = {fields.electric[a].data, options_.cells[0],        options_.cells[1],
+                       options_.cells[2],       fields.electric[a].pitch, true};
     return on_grid;
   }
 
@@ -255,12 +252,12 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     check_launch("deposit_particles");
   }
 
-  void push_species(int s, const ElectricField<Real>& field, const PushTimes& times) {
+  void push_species(int s, const GatheredFields<Real>& fields, const PushTimes& times) {
     PushTask<Real> task;
     task.all = groups();
     task.first_group = s * task.all.box.here;
     task.parts = memory_.parts(s);
-    task.field = grid_field(field);
+    task.field = grid_field(fields);
     task.charge = charge_of(s);
     task.factors = factors(s, times.kick);
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
@@ -280,13 +277,13 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return physics::boris_factors<Real>(kind_of(s).charge / kind_of(s).mass, options_.magnetic_field, time);
   }
 
-  PlasmaSums measure_species(int s, const ElectricField<Real>& field, double kick) const {
+  PlasmaSums measure_species(int s, const GatheredFields<Real>& fields, double kick) const {
     PlasmaSums result;
     if (given(s).total == 0) return result;
     MeasureTask<Real> task;
     task.all = memory_.groups();
     task.first_group = s * task.all.box.here;
-    task.field = grid_field(field);
+    task.field = grid_field(fields);
     task.factors = factors(s, kick);
     sums_.zero();
     task.sums = sums_.data(), task.fastest = sums_.data() + 6;
@@ -320,7 +317,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     if (task.all.groups == 0) return;
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
-      measure_particles<Kind::dimensions, Kind::velocities, Kind::points, Kind::magnetised, scaled, Real>
+      measure_particles<Kind::dimensions, Kind::velocities, Kind::points, typename Kind::Pusher, scaled, Real>
           <<<static_cast<unsigned>(task.all.box.here), sums_threads, 0, stream()>>>(task);
     });
     check_launch("measure_particles");

@@ -218,12 +218,10 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   queue->push(0, [writer, taken, counts, write, path] {
     *writer = std::make_unique<OpenPmdWriter>(path, std::move(*taken), counts, write);
   });
-  for (int k = 0; k < plasma_field_parts(options_.dimensions); ++k)
-    for_columns(k, [&](std::vector<double> columns) {
+  for (const PlasmaFieldPart part : plasma_field_parts(options_))
+    for_columns(static_cast<std::int64_t>(part), [&](std::vector<double> columns) {
       const auto bytes = static_cast<std::int64_t>(columns.size() * sizeof(double));
-      queue->push(bytes, [writer, part = static_cast<PlasmaFieldPart>(k), columns = std::move(columns)] {
-        (*writer)->append(part, columns);
-      });
+      queue->push(bytes, [writer, part, columns = std::move(columns)] { (*writer)->append(part, columns); });
     });
   constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
   for (std::size_t s = 0; s < counts.size(); ++s)

@@ -190,9 +190,8 @@ TEST_F(OpenPmd, TheSamePlasmaMakesTheSameBytes) {
 /// All fields, so many planes at a time.
 void append_fields(OpenPmdWriter& writer, const PlasmaSnapshot& snapshot, int most) {
   const auto& cells = snapshot.options.cells;
-  for (int k = 0; k < plasma_field_parts(snapshot.options.dimensions); ++k)
+  for (const PlasmaFieldPart part : plasma_field_parts(snapshot.options))
     for (int first = 0; first < cells[0]; first += most) {
-      const auto part = static_cast<PlasmaFieldPart>(k);
       std::vector<double> piece;
       for (int row = 0; row < cells[1] * cells[2]; ++row)
         for (int x = first; x < std::min(first + most, cells[0]); ++x)

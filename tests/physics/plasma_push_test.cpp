@@ -81,12 +81,12 @@ TYPED_TEST(PlasmaPush, BorisPushDriftsAcrossTheFieldsAndKeepsTheEnergy) {
   // Half a kick, the rotation by θ and half a kick lead back to the drift velocity times (θ/2) / tan(θ/2).
   const Vec3<TypeParam> fixed{static_cast<TypeParam>(drift.x * 0.15 / std::tan(0.15)), 0, 0};
   Vec3<TypeParam> v = fixed;
-  for (int i = 0; i < 4; ++i) v = physics::boris_push<2, 2, true>(v, electric, factors);
+  for (int i = 0; i < 4; ++i) v = physics::UniformBoris::push<2, 2>(v, electric, factors);
   EXPECT_NEAR(double(v.x), double(fixed.x), 2e-7);
   EXPECT_NEAR(double(v.y), 0, 2e-7);
   const auto turn = physics::boris_factors<TypeParam>(1, {0.3, -0.2, 0.7}, 0.9);
   Vec3<TypeParam> w{1, 2, 3};
-  for (int i = 0; i < 100; ++i) w = physics::boris_push<3, 3, true>(w, {0, 0, 0}, turn);
+  for (int i = 0; i < 100; ++i) w = physics::UniformBoris::push<3, 3>(w, {0, 0, 0}, turn);
   EXPECT_NEAR(double(dot(w, w)), 14, 14 * (sizeof(TypeParam) == 4 ? 2e-5 : 1e-13));
 }
 

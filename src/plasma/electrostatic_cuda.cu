@@ -1,9 +1,9 @@
-// The field of a plasma on GPUs: see field.hpp for the equations and field_modes_cuda.cuh for the transforms.
+// The electrostatic field on GPUs: see electrostatic.hpp for the equations and field_modes_cuda.cuh for the transforms.
 //
-// PlasmaFieldCuda: the whole box on each device; with ranks, every rank receives the density of all layers.
-// PlasmaFieldSlabsCuda: layers of a slab, (1) transformed within layers, (2) exchanged into columns, (3) transformed
+// ElectrostaticCuda: the whole box on each device; with ranks, every rank receives the density of all layers.
+// ElectrostaticSlabsCuda: layers of a slab, (1) transformed within layers, (2) exchanged into columns, (3) transformed
 // across layers and solved, (4) exchanged back into layers, with those around the slab, (5) transformed to values. Both
-// give the same bits. Units as in field.hpp: cells, and densities relative to n₀.
+// give the same bits. Units as in options.hpp: cells, and densities relative to n₀.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -14,7 +14,7 @@
 #include "device/launch.cuh"
 #include "domain/device_messages.hpp"
 #include "mesh/fft/transposition_cuda.cuh"
-#include "plasma/field.hpp"
+#include "plasma/electrostatic.hpp"
 #include "plasma/field_modes_cuda.cuh"
 #include "plasma/host_field.hpp"
 #include "plasma/tiles.hpp"
@@ -135,79 +135,71 @@ class LayersBack {
 
 namespace {
 
-const Device& make_current(const Device& device) {
-  device.make_current();
-  return device;
-}
-
 /// The field of the box on one device. With several ranks each receives the density of all.
 template <class Real>
-class PlasmaFieldCuda final : public PlasmaField<Real> {
+class ElectrostaticCuda final : public PlasmaField<Real> {
   using Complex = typename Cufft<Real>::Complex;
+  using Base = PlasmaField<Real>;
+  using Base::device_, Base::options_, Base::slab_;
 
  public:
-  PlasmaFieldCuda(const Device& device, const PlasmaOptions& options, const std::shared_ptr<Communicator>& ranks)
-      : device_(make_current(device)),
-        dimensions_(options.dimensions),
-        cells_(options.cells),
+  ElectrostaticCuda(const Device& device, const PlasmaOptions& options, const std::shared_ptr<Communicator>& ranks)
+      : Base(device, options, ranks),
         tables_(device, options),
         transforms_(device, options),
         task_(tables_.task(options)) {
     if (ranks) {
       messages_ = std::make_unique<DeviceMessages>(device_, ranks);
-      planes_ = plasma::TileSlab(options, nullptr).planes(*ranks);
+      planes_ = slab_.planes(*ranks);
     }
     density_ = Buffer<Real>(device_, 2 * transforms_.modes());
     density_.zero();
     modes_ = Buffer<Complex>(device_, transforms_.modes());
-    electric_ = Buffer<Complex>(device_, dimensions_ * transforms_.modes());
+    electric_ = Buffer<Complex>(device_, options_.dimensions * transforms_.modes());
     electric_.zero();
     modes_.zero();
     task_.density = modes_.data();
-    for (int a = 0; a < dimensions_; ++a) task_.electric[a] = component(a);
+    for (int a = 0; a < options_.dimensions; ++a) task_.electric[a] = component(a);
   }
 
-  Field<Real> density() override {
-    Field<Real> own = field(density_.data());
-    if (!messages_) return own;
-    own.data += planes_.first() * layer_values();
-    (dimensions_ == 3 ? own.nz : own.ny) = planes_.count();
-    return own;
+  Field<Real> deposited() override {
+    return this->layers(density_.data() + slab_.first * layer_values(), slab_.count, row_values());
   }
 
-  void solve() override {
+  void start() override {
     device_.make_current();
     if (messages_) gather_density();
     transforms_.forward(density_.data(), modes_.data());
     launch_modes<true, false>(task_, device_.stream());
     transforms_.backward(electric_.data(), true);
   }
+  void advance(double /*step*/) override { start(); }
 
-  ElectricField<Real> electric() const override {
-    ElectricField<Real> all;
-    for (int a = 0; a < dimensions_; ++a)
-      all[static_cast<std::size_t>(a)] = field(reinterpret_cast<const Real*>(component(a)));
-    return all;
+  GatheredFields<Real> gathered() override {
+    const int all = slab_.window.cells;
+    GatheredFields<Real> fields{{}, {all, 0, all}};
+    for (int a = 0; a < options_.dimensions; ++a)
+      fields.electric[static_cast<std::size_t>(a)] =
+          this->layers(reinterpret_cast<const Real*>(component(a)), all, row_values());
+    return fields;
   }
 
-  bool is_whole() const override { return true; }
-
-  double energy() const override {
+  double energy() override {
     device_.make_current();
-    const auto sums = column_energies<false>(task_, device_, cells_[0]);
-    return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0) / cell_count();
+    const auto sums = column_energies<false>(task_, device_, options_.cells[0]);
+    return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(options_.cell_count());
   }
 
-  std::vector<double> potential() const override {
+  std::vector<double> values(PlasmaFieldPart part) override {
+    if (part != PlasmaFieldPart::potential) return Base::values(part);
     device_.make_current();
     Buffer<Complex> modes(device_, transforms_.modes());
     ModeTask<Real> task = task_;
     task.potential = modes.data();
     launch_modes<false, false>(task, device_.stream());
     transforms_.backward(modes.data(), false);
-    std::vector<Real> values(static_cast<std::size_t>(field(density_.data()).size()));
-    device_.memory().to_host(values.data(), modes.data(), values.size() * sizeof(Real));
-    return host_values(field(static_cast<Real*>(nullptr)), values);
+    const auto* const own = reinterpret_cast<const Real*>(modes.data()) + slab_.first * layer_values();
+    return values_on_host(device_, this->layers(own, slab_.count, row_values()));
   }
 
   std::int64_t device_bytes() const override {
@@ -216,14 +208,10 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
   }
 
  private:
-  double cell_count() const { return static_cast<double>(cells_[0]) * cells_[1] * cells_[2]; }
-  template <class T>
-  Field<T> field(T* data) const {
-    return {data, cells_[0], cells_[1], cells_[2], 2 * std::int64_t{task_.nx}, true};
-  }
-  Complex* component(int a) const { return const_cast<Complex*>(electric_.data()) + a * transforms_.modes(); }
+  Complex* component(int a) { return electric_.data() + a * transforms_.modes(); }
 
-  /// Values in a layer of grid points, with padding.
+  /// Values in a row and in a layer of grid points, with padding.
+  std::int64_t row_values() const { return 2 * std::int64_t{task_.nx}; }
   std::int64_t layer_values() const { return 2 * task_.columns(); }
   /// Every rank sends its layers to all others.
   /// Messages go between devices where MPI can do so, else through the host (DeviceMessages).
@@ -232,7 +220,7 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
     const std::int64_t own = layers(planes_.count());
     std::byte* const out = messages_->outgoing(own);
     std::byte* next = messages_->incoming(layers(planes_.planes()) - own);
-    messages_->load(out, density().data, own);
+    messages_->load(out, deposited().data, own);
     std::vector<Communicator::Outgoing> sent;
     std::vector<Communicator::Incoming> got;
     const Communicator& ranks = messages_->ranks();
@@ -249,16 +237,13 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
                         static_cast<std::int64_t>(one.bytes));
   }
 
-  Device device_;
   std::unique_ptr<DeviceMessages> messages_;  // of several ranks
   SlabPlanes planes_;                         // and the layers of each rank
-  int dimensions_;
-  std::array<int, 3> cells_;
   ModeTables<Real> tables_;
   FieldTransforms<Real> transforms_;
   ModeTask<Real> task_;
   Buffer<Real> density_;
-  Buffer<Complex> modes_;     // of the density, of the last solve()
+  Buffer<Complex> modes_;     // of the density that was solved for
   Buffer<Complex> electric_;  // modes, then values
 };
 
@@ -271,16 +256,14 @@ int columns_at_once(int length) { return std::clamp((1 << 19) / length, 64, 1024
 /// modes of the components are found in columns and go back as layers, also those around a slab. The bits are those of
 /// one device (FieldTransforms).
 template <class Real>
-class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
+class ElectrostaticSlabsCuda final : public PlasmaField<Real> {
   using Complex = typename Cufft<Real>::Complex;
+  using Base = PlasmaField<Real>;
+  using Base::device_, Base::options_, Base::ranks_, Base::slab_;
 
  public:
-  PlasmaFieldSlabsCuda(const Device& device, const PlasmaOptions& options, const std::shared_ptr<Communicator>& ranks)
-      : device_(make_current(device)),
-        ranks_(ranks),
-        dimensions_(options.dimensions),
-        cells_(options.cells),
-        slab_(options, ranks.get()),
+  ElectrostaticSlabsCuda(const Device& device, const PlasmaOptions& options, const std::shared_ptr<Communicator>& ranks)
+      : Base(device, options, ranks),
         tables_(device, options),
         layers_(device.stream(), options),
         task_(tables_.task(options)),
@@ -298,22 +281,22 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
     modes_ = Buffer<Complex>(device_, columns_size());
     component_ = Buffer<Complex>(device_, columns_size());
     density_.zero(), planes_.zero(), modes_.zero(), component_.zero();
-    for (int a = 0; a < dimensions_; ++a) {
+    for (int a = 0; a < options_.dimensions; ++a) {
       electric_[a] = Buffer<Complex>(device_, layers_.memory(back_.wanted()));
       electric_[a].zero();
     }
     task_.density = modes_.data();
   }
 
-  Field<Real> density() override { return own(density_.data()); }
+  Field<Real> deposited() override { return this->layers(density_.data(), slab_.count, row_values()); }
 
-  void solve() override {
+  void start() override {
     device_.make_current();
     layers_.forward(density_.data(), planes_.data(), slab_.count, work());
     turned_.to_columns(planes_.data(), modes_.data(), task_.layout);
     lines(modes_.data(), CUFFT_FORWARD);
-    back_.begin(dimensions_);
-    for (int a = 0; a < dimensions_; ++a) {
+    back_.begin(options_.dimensions);
+    for (int a = 0; a < options_.dimensions; ++a) {
       ModeTask<Real> task = task_;
       task.electric[a] = component_.data();
       launch_modes<true, true>(task, device_.stream());
@@ -321,31 +304,33 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
       back_.pack(a, component_.data(), task_.layout);
     }
     back_.exchange();
-    for (int a = 0; a < dimensions_; ++a) {
+    for (int a = 0; a < options_.dimensions; ++a) {
       back_.unpack(a, electric_[a].data());
       layers_.backward(electric_[a].data(), back_.wanted(), work());
     }
   }
 
-  ElectricField<Real> electric() const override {
-    ElectricField<Real> all;
-    for (std::size_t a = 0; a < all.size(); ++a)
+  void advance(double /*step*/) override { start(); }
+
+  GatheredFields<Real> gathered() override {
+    GatheredFields<Real> fields{{}, slab_.window};
+    for (std::size_t a = 0; a < fields.electric.size(); ++a)
       if (electric_[a].size() > 0)
-        all[a] = own(reinterpret_cast<const Real*>(electric_[a].data()) + slab_.below * layer_values());
-    return all;
+        fields.electric[a] =
+            this->layers(reinterpret_cast<const Real*>(electric_[a].data()), slab_.window.count, row_values());
+    return fields;
   }
 
-  bool is_whole() const override { return false; }
-
-  double energy() const override {
+  double energy() override {
     device_.make_current();
-    auto sums = gather_on_root(*ranks_, column_energies<true>(task_, device_, cells_[0]));
+    auto sums = gather_on_root(*ranks_, column_energies<true>(task_, device_, options_.cells[0]));
     double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
     ranks_->broadcast(&sum, sizeof sum);
-    return 0.5 * sum / (static_cast<double>(cells_[0]) * cells_[1] * cells_[2]);
+    return 0.5 * sum / static_cast<double>(options_.cell_count());
   }
 
-  std::vector<double> potential() const override {
+  std::vector<double> values(PlasmaFieldPart part) override {
+    if (part != PlasmaFieldPart::potential) return Base::values(part);
     device_.make_current();
     ModeTask<Real> task = task_;
     task.potential = component_.data();
@@ -358,11 +343,8 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
     values.zero();
     back_.unpack(0, values.data());
     layers_.backward(values.data(), back_.wanted(), work());
-    std::vector<Real> on_host(static_cast<std::size_t>(slab_.count * layer_values()));
-    if (on_host.empty()) return {};
-    device_.memory().to_host(on_host.data(), reinterpret_cast<Real*>(values.data()) + slab_.below * layer_values(),
-                             on_host.size() * sizeof(Real));
-    return host_values(own(static_cast<Real*>(nullptr)), on_host);
+    const auto* const own = reinterpret_cast<const Real*>(values.data()) + slab_.below * layer_values();
+    return values_on_host(device_, this->layers(own, slab_.count, row_values()));
   }
 
   std::int64_t device_bytes() const override {
@@ -370,7 +352,7 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
         density_.bytes() + planes_.bytes() + modes_.bytes() + component_.bytes() + tables_.bytes() + work_.bytes();
     for (const auto& component : electric_) bytes += component.bytes();
     return static_cast<std::int64_t>(bytes) + turned_.own_bytes() + back_.bytes() +
-           messages_->bytes(std::max(turned_.message_bytes(), back_.message_bytes(dimensions_)));
+           messages_->bytes(std::max(turned_.message_bytes(), back_.message_bytes(options_.dimensions)));
   }
 
  private:
@@ -380,22 +362,16 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
     for (int rank = 0; rank <= ranks.size(); ++rank) first.push_back(turned.first_column(rank));
     return first;
   }
-  void* work() const { return work_.size() > 0 ? const_cast<std::byte*>(work_.data()) : nullptr; }
-  /// Values in a layer of grid points, with padding.
+  void* work() { return work_.size() > 0 ? work_.data() : nullptr; }
+  /// Values in a row and in a layer of grid points, with padding.
+  std::int64_t row_values() const { return 2 * std::int64_t{task_.nx}; }
   std::int64_t layer_values() const { return 2 * layers_.modes(); }
   /// Values of this rank's columns, in whole blocks.
   std::int64_t columns_size() const {
     return (task_.here + task_.layout.width - 1) / task_.layout.width * task_.layout.width * task_.layers();
   }
-  /// This rank's layers.
-  template <class T>
-  Field<T> own(T* data) const {
-    const bool planes = dimensions_ == 3;
-    return {data, cells_[0], planes ? cells_[1] : slab_.count, planes ? slab_.count : 1, 2 * std::int64_t{task_.nx},
-            true};
-  }
   /// Transforms across the layers, block by block of columns, in place.
-  void lines(Complex* columns, int direction) const {
+  void lines(Complex* columns, int direction) {
     const cufftHandle plan = lines_.with_work(work());
     for (std::int64_t first = 0; first < task_.here; first += task_.layout.width) {
       Complex* const block = columns + first * task_.layers();
@@ -403,23 +379,18 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
     }
   }
 
-  Device device_;
-  std::shared_ptr<Communicator> ranks_;
-  int dimensions_;
-  std::array<int, 3> cells_;
-  plasma::TileSlab slab_;
   ModeTables<Real> tables_;
   LayerTransforms<Real> layers_;
   ModeTask<Real> task_;
   std::shared_ptr<DeviceMessages> messages_;
   DeviceTransposition<Complex> turned_;
-  mutable LayersBack<Complex> back_;
+  LayersBack<Complex> back_;
   CufftPlan lines_;
   Buffer<std::byte> work_;
   Buffer<Real> density_;
   Buffer<Complex> planes_;                   // modes of the rank's layers
-  Buffer<Complex> modes_;                    // of the density, of the last solve(), in columns
-  mutable Buffer<Complex> component_;        // the field that goes back
+  Buffer<Complex> modes_;                    // of the density that was solved for, in columns
+  Buffer<Complex> component_;                // the field that goes back
   std::array<Buffer<Complex>, 3> electric_;  // with the layers around
 };
 
@@ -428,16 +399,16 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
 }  // namespace cuda
 
 template <class Real>
-std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options,
-                                                          std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<PlasmaField<Real>> make_electrostatic_cuda(const Device& device, const PlasmaOptions& options,
+                                                           std::shared_ptr<Communicator> ranks) {
   if (ranks && !plasma::has_whole_field(options))
-    return std::make_unique<cuda::PlasmaFieldSlabsCuda<Real>>(device, options, ranks);
-  return std::make_unique<cuda::PlasmaFieldCuda<Real>>(device, options, ranks);
+    return std::make_unique<cuda::ElectrostaticSlabsCuda<Real>>(device, options, ranks);
+  return std::make_unique<cuda::ElectrostaticCuda<Real>>(device, options, ranks);
 }
 
-template std::unique_ptr<PlasmaField<float>> make_plasma_field_cuda(const Device&, const PlasmaOptions&,
-                                                                    std::shared_ptr<Communicator>);
-template std::unique_ptr<PlasmaField<double>> make_plasma_field_cuda(const Device&, const PlasmaOptions&,
+template std::unique_ptr<PlasmaField<float>> make_electrostatic_cuda(const Device&, const PlasmaOptions&,
                                                                      std::shared_ptr<Communicator>);
+template std::unique_ptr<PlasmaField<double>> make_electrostatic_cuda(const Device&, const PlasmaOptions&,
+                                                                      std::shared_ptr<Communicator>);
 
 }  // namespace pergola
