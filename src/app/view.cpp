@@ -40,7 +40,7 @@ namespace {
 /// Memory for all points at once: lists that grow would take twice as much for a moment.
 void reserve(ViewPoints& points, std::size_t count) {
   for (auto* list : {&points.x, &points.y, &points.z, &points.speed}) list->reserve(count);
-  points.kind.reserve(count);
+  points.kind.reserve(count), points.id.reserve(count);
 }
 
 /// Reads ranges of 64 Ki particles and picks from them, to save memory.
@@ -71,6 +71,7 @@ ViewPoints points_of_snapshot(const fs::path& file, std::int64_t most, int threa
     points.z.push_back(static_cast<float>(some.z[i]));
     points.speed.push_back(static_cast<float>(std::hypot(some.vx[i], some.vy[i], some.vz[i])));
     points.kind.push_back(some.species[i]);
+    points.id.push_back(some.id[i]);
   }
   return points;
 }
@@ -257,6 +258,11 @@ std::shared_ptr<const std::string> RunFolderFeed::snapshot(std::int64_t number, 
   return std::make_shared<const std::string>(encode_points(points));
 }
 
+std::uint64_t RunFolderFeed::id(std::int64_t number, std::int64_t most, std::int64_t point, bool /*of_run*/) {
+  const fs::path file = file_of(number);
+  return is_openpmd(file) ? 0 : point_id(points_of_snapshot(file, most, threads_), point);
+}
+
 /// `serial` is one more than the number of the snapshot that the page has. Null: there is no newer one.
 std::shared_ptr<const std::string> RunFolderFeed::newest(std::int64_t& serial, std::int64_t most) {
   const auto files = list();
@@ -304,7 +310,7 @@ ViewPoints points_of_system(System& system, std::int64_t most) {
   name_axes(look, points);
   points.x = std::move(sample.x), points.y = std::move(sample.y), points.z = std::move(sample.z);
   points.speed = std::move(sample.speed);
-  points.kind = std::move(sample.species);
+  points.kind = std::move(sample.species), points.id = std::move(sample.id);
   return points;
 }
 

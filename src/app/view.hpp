@@ -33,6 +33,7 @@ class RunFolderFeed final : public ViewFeed {
   std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) override;
   /// Null: no file is newer than its snapshot.
   std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) override;
+  std::uint64_t id(std::int64_t number, std::int64_t most, std::int64_t point, bool of_run) override;
   /// Always throws Error(input): a directory cannot be steered.
   std::string act(const std::string& action, const std::string& argument) override;
 

@@ -163,6 +163,12 @@ SampledPoints ParticleSample::points(const ShownParticles& shown) {
     drawn_->species = Buffer<std::uint8_t>(device, size());
     for (auto& one : drawn_->number) one = SharedBuffer<float>(device, size());
     drawn_->kind = SharedBuffer<std::uint8_t>(device, size());
+    SharedBuffer<std::uint64_t> id(device, size());
+    ShownArrays<double> ids_only;
+    ids_only.id = id.data();
+    shown.show_at(std::as_const(places_).data(), size(), ids_only);
+    device.synchronize();
+    id_.assign(id.data(), id.data() + size());
   }
   Drawn& at = *drawn_;
   DrawPoint body;
@@ -185,6 +191,7 @@ SampledPoints ParticleSample::points(const ShownParticles& shown) {
   SampledPoints points;
   copy(body.to.x, points.x), copy(body.to.y, points.y), copy(body.to.z, points.z);
   copy(body.to.vx, points.speed), copy(body.to.species, points.species);
+  points.id = id_;
   return points;
 }
 

@@ -35,6 +35,7 @@ PERGOLA_API std::vector<std::uint64_t> ids_of_sample(int threads, std::int64_t c
 struct SampledPoints {
   std::vector<float> x, y, z, speed;
   std::vector<std::uint8_t> species;
+  std::vector<std::uint64_t> id;  // empty: not known
 };
 
 /// Particle i as it is drawn; looped over on the CPU and on CUDA.
@@ -77,6 +78,7 @@ class PERGOLA_API ParticleSample {
     SharedBuffer<std::uint8_t> kind;
   };
   std::optional<Drawn> drawn_;
+  std::vector<std::uint64_t> id_;  // of the points
 };
 
 /// Present if cuda_built is true. Does not wait.

@@ -41,6 +41,7 @@ ViewPoints thinned(const ViewPoints& points, std::int64_t most) {
     list.resize(places.size());
   };
   keep(some.x), keep(some.y), keep(some.z), keep(some.speed), keep(some.kind);
+  if (!some.id.empty()) keep(some.id);
   return some;
 }
 
@@ -108,6 +109,18 @@ std::shared_ptr<const std::string> LiveFeed::newest(std::int64_t& serial, std::i
              std::make_shared<const std::string>(all ? encode_points(*points) : encode_points(thinned(*points, most)))};
   }
   return sent_.bytes;
+}
+
+/// All moments with one size of the sample have the same points, so that the newest will do.
+std::uint64_t LiveFeed::id(std::int64_t number, std::int64_t most, std::int64_t point, bool of_run) {
+  if (!of_run) return files_.id(number, most, point, false);
+  std::shared_ptr<const ViewPoints> points;
+  {
+    const std::lock_guard lock(mutex_);
+    points = points_;
+  }
+  if (!points) return 0;
+  return point_id(std::ssize(points->x) <= most ? *points : thinned(*points, most), point);
 }
 
 std::shared_ptr<const std::string> LiveFeed::density(std::int64_t number, const Sight& sight) {

@@ -50,6 +50,7 @@ class PERGOLA_API LiveFeed final : public ViewFeed, public RunWatcher {
   std::shared_ptr<const std::string> newest(std::int64_t& serial, std::int64_t most) override;
   std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) override;
   std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) override;
+  std::uint64_t id(std::int64_t number, std::int64_t most, std::int64_t point, bool of_run) override;
   /// Actions: pause, step, go, checkpoint, fork (its argument: keys as for --set, separated by blanks).
   std::string act(const std::string& action, const std::string& argument) override;
 

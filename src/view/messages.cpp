@@ -149,6 +149,12 @@ std::string encode_points(const ViewPoints& points) {
   return message;
 }
 
+std::uint64_t point_id(const ViewPoints& points, std::int64_t point) {
+  for (std::size_t i = 0; i < points.id.size(); ++i)
+    if (is_finite(points, i) && point-- == 0) return points.id[i];
+  return 0;
+}
+
 std::string encode_density(const ViewDensity& density) {
   const SeenDensity& seen = density.seen;
   const auto particles = [](std::uint64_t count) { return static_cast<float>(count) / SeenDensity::quanta; };

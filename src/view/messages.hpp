@@ -28,8 +28,9 @@ struct ViewPoints {
   std::vector<std::string> kinds;    // names; `kind` is a place in this list
   std::vector<float> x, y, z, speed;
   std::vector<std::uint8_t> kind;
-  double box_side = 0;         // of a periodic box whose corner is the origin; 0: none
-  std::vector<StateMap> maps;  // of the same moment
+  std::vector<std::uint64_t> id;  // is not sent; empty: not known
+  double box_side = 0;            // of a periodic box whose corner is the origin; 0: none
+  std::vector<StateMap> maps;     // of the same moment
   std::vector<StateCurve> curves;
 };
 
@@ -37,6 +38,9 @@ struct ViewPoints {
 /// and 12 bits of speed as a fraction of its range. Points that are not finite are left out. Maps are in the text: at
 /// most 128 cells a side, base64 of a byte a cell.
 PERGOLA_API std::string encode_points(const ViewPoints& points);
+
+/// The id of a point of the message; 0: not known.
+PERGOLA_API std::uint64_t point_id(const ViewPoints& points, std::int64_t point);
 
 /// All particles of a moment as a page's camera sees them.
 struct ViewDensity {

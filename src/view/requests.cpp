@@ -91,7 +91,15 @@ ViewRequest parse_view_request(std::string_view message_text) {
     request.sight = sight_of(message);
     return request;
   }
-  if (asked != "snapshot" && asked != "newest") refuse("\"ask\" as state, snapshot, newest or density, or \"do\"");
+  if (asked == "id") {
+    request.kind = ViewRequest::Kind::id;
+    request.of_run = message.contains("moment");
+    request.number = integer(message, request.of_run ? "moment" : "number", 0, INT64_MAX);
+    request.most = integer(message, "most", 1, most_view_points);
+    request.point = integer(message, "point", 0, most_view_points - 1);
+    return request;
+  }
+  if (asked != "snapshot" && asked != "newest") refuse("\"ask\" as state, snapshot, newest, density or id, or \"do\"");
   request.kind = asked == "snapshot" ? ViewRequest::Kind::snapshot : ViewRequest::Kind::newest;
   request.number = integer(message, asked == "snapshot" ? "number" : "after", 0, INT64_MAX);
   request.most = integer(message, "most", 1, most_view_points);

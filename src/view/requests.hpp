@@ -18,14 +18,18 @@ namespace pergola {
 /// {"ask": "snapshot", "number": 3, "most": 100000}
 /// {"ask": "newest", "after": 17, "most": 100000}
 /// {"ask": "density", "number": 3, "camera": "…", "width": 640, "height": 400}, or "after" for a running simulation
+/// {"ask": "id", "number": 3, "most": 100000, "point": 17}, of the points of a snapshot; "moment" for "number": of a
+/// running simulation
 /// {"do": "pause", "argument": ""}
 /// A camera is 13 numbers separated by blanks: the rows right, up and depth of a Sight, and its focus. A request that
 /// may wait takes "wait", milliseconds up to 2000.
 struct ViewRequest {
-  enum class Kind { state, snapshot, newest, density, newest_density, act };
+  enum class Kind { state, snapshot, newest, density, newest_density, id, act };
   Kind kind = Kind::state;
   std::int64_t number = 0;  // of a snapshot, or of the newest points of the page
   std::int64_t most = 0;    // points
+  std::int64_t point = 0;   // whose id is asked for
+  bool of_run = false;      // and whether it is one of a running simulation
   int wait_ms = 2000;       // for data that do not exist yet
   Sight sight;
   std::string action, argument;

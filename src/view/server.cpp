@@ -228,6 +228,10 @@ struct ViewServer::Parts {
       if (asked.kind == ViewRequest::Kind::state) text = feed.state();
       if (asked.kind == ViewRequest::Kind::act)
         text = nlohmann::json{{"kind", "done"}, {"message", feed.act(asked.action, asked.argument)}}.dump();
+      if (asked.kind == ViewRequest::Kind::id)  // as text: a page's numbers have 53 bits
+        text = nlohmann::json{{"kind", "id"},
+                              {"id", std::to_string(feed.id(asked.number, asked.most, asked.point, asked.of_run))}}
+                   .dump();
       if (asked.kind == ViewRequest::Kind::snapshot) points = feed.snapshot(asked.number, asked.most);
       if (asked.kind == ViewRequest::Kind::density) points = feed.density(asked.number, asked.sight);
       if (asked.kind == ViewRequest::Kind::newest || asked.kind == ViewRequest::Kind::newest_density) {

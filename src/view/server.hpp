@@ -29,6 +29,9 @@ class PERGOLA_API ViewFeed {
   virtual std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) = 0;
   /// The same for a running simulation, if its number is at least `serial`; null if there is none yet for this camera.
   virtual std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) = 0;
+  /// The id of a point of snapshot `number`, or of that moment of a running simulation, in what at most `most` points
+  /// were; 0: not known.
+  virtual std::uint64_t id(std::int64_t number, std::int64_t most, std::int64_t point, bool of_run) = 0;
   /// A button of the page. Returns a sentence; throws Error(input) if the action is not possible.
   virtual std::string act(const std::string& action, const std::string& argument) = 0;
 };

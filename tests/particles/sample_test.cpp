@@ -151,6 +151,7 @@ TEST_P(SampleOn, ADeviceIsDrawnAsItIsRead) {
   for (int again = 0; again < 2; ++again) {
     const Particles some = sample.read(*shown);
     const SampledPoints points = sample.points(*shown);
+    EXPECT_EQ(points.id, sample.read(*shown).id);
     ASSERT_EQ(points.x.size(), 300u);
     EXPECT_EQ(points.species, some.species);
     for (std::size_t k = 0; k < points.x.size(); ++k) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "analysis/force_audit.hpp"
 #include "base/error.hpp"
 #include "io/snapshot.hpp"
 #include "marks.hpp"
@@ -25,6 +26,7 @@ struct NoFiles final : ViewFeed {
   std::string state() override { return R"({"kind":"state","title":"test","snapshots":[]})"; }
   std::shared_ptr<const std::string> snapshot(std::int64_t, std::int64_t) override { return nullptr; }
   std::shared_ptr<const std::string> newest(std::int64_t&, std::int64_t) override { return nullptr; }
+  std::uint64_t id(std::int64_t, std::int64_t, std::int64_t, bool) override { return 99; }
   std::shared_ptr<const std::string> density(std::int64_t, const Sight&) override { return nullptr; }
   std::shared_ptr<const std::string> newest_density(std::int64_t, const Sight&) override { return nullptr; }
   std::string act(const std::string&, const std::string&) override { return {}; }
@@ -41,6 +43,7 @@ ViewPoints points_of(System& system, std::int64_t most) {
   points.z.assign(sample.z.begin(), sample.z.end());
   points.speed.assign(sample.x.size(), 1.0f);
   points.kind = sample.species;
+  points.id = sample.id;
   return points;
 }
 
@@ -131,6 +134,18 @@ TEST_F(LiveFeeds, SendAsManyPointsAsAPageWants) {
   EXPECT_EQ(header_of(*newest(*live, 0, 7)).at("count"), 7);
   EXPECT_EQ(header_of(*newest(*live, 0, 7)).at("total"), 40);
   EXPECT_EQ(header_of(*newest(*live, 0, 200000)).at("count"), 40);
+}
+
+TEST_F(LiveFeeds, KnowTheIdOfAPoint) {
+  const auto live = feed(false);
+  EXPECT_EQ(live->id(0, 7, 1, true), 0u);  // there are none yet
+  live->show(*system_);
+  EXPECT_EQ(live->id(0, 200000, 4, true), 5u);  // ids of a model are 1, 2, …
+  // Of 40 points seven are evenly spaced.
+  const auto places = sample_places(40, 7);
+  EXPECT_EQ(live->id(0, 7, 3, true), static_cast<std::uint64_t>(places[3] + 1));
+  EXPECT_EQ(live->id(0, 7, 7, true), 0u);
+  EXPECT_EQ(live->id(0, 7, 3, false), 99u);
 }
 
 TEST_F(LiveFeeds, SendACoarserSampleAtOnceAndAFinerOneWhenItIsMade) {

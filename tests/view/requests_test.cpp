@@ -22,6 +22,13 @@ TEST(ViewRequests, AreReadAsThePageSendsThem) {
   EXPECT_EQ(parse_view_request(R"({"ask":"newest","after":17,"most":1})").wait_ms, 2000);
   EXPECT_EQ(parse_view_request(R"({"ask":"newest","after":17,"most":1,"wait":50})").wait_ms, 50);
   EXPECT_THROW(parse_view_request(R"({"ask":"newest","after":17,"most":1,"wait":2001})"), Error);
+  const ViewRequest id = parse_view_request(R"({"ask":"id","moment":4,"most":100,"point":99})");
+  EXPECT_EQ(id.kind, ViewRequest::Kind::id);
+  EXPECT_EQ(id.number, 4);
+  EXPECT_EQ(id.point, 99);
+  EXPECT_TRUE(id.of_run);
+  EXPECT_FALSE(parse_view_request(R"({"ask":"id","number":4,"most":100,"point":0})").of_run);
+  EXPECT_THROW(parse_view_request(R"({"ask":"id","number":4,"most":100,"point":-1})"), Error);
   const ViewRequest fork = parse_view_request(R"({"do":"fork","argument":"run.end_time=2"})");
   EXPECT_EQ(fork.action, "fork");
   EXPECT_EQ(fork.argument, "run.end_time=2");

@@ -192,7 +192,7 @@ try {
   assert.equal((await look(page)).mark, whole.mark);
   const { left, right, top, bottom } = await box(page, "scene");
   await page.mouse.click((left + right) / 2, (top + bottom) / 2);
-  assert.match(await page.textContent("#picked"), /^point [\d,]+ \(halo\):.*x .*, y .*, z .*, speed/);
+  await page.waitForFunction(() => /^id \d+ \(halo\):.*x .*, y .*, z .*, speed/s.test(document.getElementById("picked").textContent), null, { timeout: 5000 });
   assert.notEqual(await axesDrawn(), inSpace, "it has a ring");
   await page.mouse.click(left + 3, bottom - 3);
   assert.equal(await page.textContent("#picked"), "");

@@ -15,7 +15,7 @@ const ring = new Ring<Points>(64 << 20, 200);
 const mostPoints = 200000;  // beyond it a picture of the density shows more than points do
 const points = new Line(), facts = new Line();
 let state: State | null = null;
-let lastSaid = "";
+let lastSaid = "", pickedId = "";
 let following = true, playing = false, serial = 0, wanted = -1, frames = 0;
 let shownNumber = -1, fromRing = false, lastPoints = 0;
 let picture: { density: Density; sight: string; number: number } | null = null;
@@ -39,7 +39,20 @@ function drawPicked(): void {
   if (!header || !picked) { $("picked").textContent = ""; return; }
   const { place, kind, speed } = picked, where = place.map((value, k) => `${named(header.axes[k])} ${number(value, 4)} ${pretty(header.units[k])}`.trim());
   if (header.axes[2] === "z") where.push(`speed ${number(speed)}`);
-  $("picked").innerText = `point ${picked.point.toLocaleString("en")} (${header.kinds[kind] ?? "?"}):\n${where.join(", ")}`;
+  $("picked").innerText = `${pickedId ? `id ${pickedId}` : `point ${picked.point.toLocaleString("en")}`} (${header.kinds[kind] ?? "?"}):\n${where.join(", ")}`;
+}
+
+/// Its id is asked for: all points' would double every frame.
+async function pick(): Promise<void> {
+  pickedId = "";
+  drawPicked();
+  const picked = scene.picked, number = scene.header?.number;
+  if (!picked || number === undefined) return;
+  try {
+    const { id } = await facts.askJson({ ask: "id", [scene.isNewest ? "moment" : "number"]: number, most, point: picked.point });
+    if (scene.picked?.point === picked.point && id !== "0") pickedId = String(id);
+    drawPicked();
+  } catch (error) { say(String((error as Error).message)); }
 }
 
 /// Perspective, and flat views of each pair of axes; of a plasma x–vx first.
@@ -139,7 +152,7 @@ function restingSight(): ReturnType<Scene["sight"]> | null {
 async function askPoints(after: number, wait: number): Promise<void> {
   const answer = await points.ask({ ask: "newest", after, most, wait });
   if (!(answer instanceof ArrayBuffer)) return;
-  const got = decode(answer);
+  const got = decode(answer, true);
   ring.add(got, answer.byteLength);
   drawRing();
   if (following) serial = Math.max(serial, take(got) + 1);
@@ -237,13 +250,13 @@ async function pointsLoop(): Promise<void> {
       else if (following) {
         if (!(await askDensityOfFile())) {
           const answer = await points.ask({ ask: "newest", after: serial, most });
-          if (answer instanceof ArrayBuffer) serial = take(decode(answer)) + 1;
+          if (answer instanceof ArrayBuffer) serial = take(decode(answer, true)) + 1;
         }
       } else if (wanted >= 0) {
         const asked = wanted;
         wanted = -1;
         const answer = await points.ask({ ask: "snapshot", number: asked, most });
-        if (answer instanceof ArrayBuffer) take(decode(answer)); else say(JSON.parse(answer).message ?? "");
+        if (answer instanceof ArrayBuffer) take(decode(answer, false)); else say(JSON.parse(answer).message ?? "");
       } else if (fromRing || !(await askDensityOfFile())) await sleep(30);
       if (playing && wanted < 0) step(1);
     } catch (error) {
@@ -298,7 +311,7 @@ $("slice").onchange = $("slice-at").oninput = () => {
   if (axis) scene.dropDensity();
   scene.draw();
 };
-scene.onpick = drawPicked;
+scene.onpick = () => void pick();
 $("size").oninput = () => { scene.size = Number($<HTMLInputElement>("size").value); scene.draw(); };
 $("trails").onchange = () => { scene.trails = $<HTMLInputElement>("trails").checked; scene.recolour(); };
 addEventListener("keydown", (e) => {

@@ -275,6 +275,7 @@ export class Scene {
     this.onmove();
   }
 
+  get isNewest(): boolean { return this.shown?.newest ?? false; }
   /// The point that was picked, as it is now.
   get picked(): { point: number; place: number[]; kind: number; speed: number } | null {
     if (!this.shown || this.pickedPoint < 0 || this.pickedPoint >= this.shown.header.count) return null;

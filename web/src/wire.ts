@@ -7,7 +7,8 @@ export interface Header {
 export interface StateMap { title: string; unit: string; width: number; height: number; side: number[]; range: number[]; cells: number[]; data: string; }
 /// All particles as a camera sees them, counted by the run's own device.
 export interface Density { header: { time: number; time_text: string; number: number; total: number; width: number; height: number; most: number }; pixels: Uint8Array; }
-export interface Points { header: Header; words: Uint16Array; }
+/// `newest`: of the newest moment, as opposed to a snapshot that was asked for by its number.
+export interface Points { header: Header; words: Uint16Array; newest: boolean; }
 /// Of the moment, of a run that goes on.
 export interface StateCurve { title: string; look: "line" | "logarithmic" | "bars"; x: (number | null)[]; y: (number | null)[]; }
 export interface State {
@@ -26,9 +27,9 @@ function open<T>(message: ArrayBuffer, letters: string): [T, number] {
   return [JSON.parse(new TextDecoder().decode(new Uint8Array(message, 8, length))) as T, 8 + length];
 }
 
-export function decode(message: ArrayBuffer): Points {
+export function decode(message: ArrayBuffer, newest: boolean): Points {
   const [header, at] = open<Header>(message, "PGV1");
-  return { header, words: new Uint16Array(message, at, 4 * header.count) };
+  return { header, words: new Uint16Array(message, at, 4 * header.count), newest };
 }
 
 export function decodeDensity(message: ArrayBuffer): Density {
