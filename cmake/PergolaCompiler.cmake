@@ -92,7 +92,7 @@ function(pergola_compile_together target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # The compiler takes what a file keeps for itself for a header's when the file is included.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # Sanitizers: little optimisation, line numbers only, and one instruction set instead of three, to keep build and tests short.
