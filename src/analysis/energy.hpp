@@ -17,7 +17,7 @@
 // potential, by a second tree with an accuracy of at least 1e-4 in mixed precision, or by the run's own solver if
 // memory does not suffice. Mesh: half the sum of mass times potential, but all of it for particles outside the mesh, on
 // which they do not act.
-// What always holds: sums go over fixed chunks, in order. The bits do not depend on the number of threads or ranks.
+// What always holds: sums are exact. The bits do not depend on the number of threads or ranks.
 namespace pergola {
 
 /// The conserved quantities of a system at a moment, in double precision.
@@ -35,21 +35,16 @@ struct Energies {
   double virial_ratio() const { return -kinetic / potential; }
 };
 
-/// Measures an output view of particles. `solver`: the run's own, made for `gravity`, which may be used; null: a solver
-/// is made if needed.
+/// Measures the particles of all ranks, of which this one has those of the output view. `solver`: the run's own, made
+/// for `gravity`, which may be used; null: a solver is made if needed. Collective; all ranks get the bits of one.
 PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,
-                                      AnySolver* solver = nullptr);
+                                      AnySolver* solver = nullptr,
+                                      const std::shared_ptr<Communicator>& ranks = serial_communicator());
 /// Whether the potential energy of `count` particles is the sum over all pairs. That sum has no periodic images.
 bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count);
 /// Device memory that measure_energies() takes beside the particles and the borrowed solver: their positions as the
 /// output view gives them, and the potentials.
 std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count);
-/// Energies of distributed particles: this rank has `own` of `total`, a fixed range of the input (comm/shares.hpp).
-/// Ranks find the potentials together; each sums the chunks that begin in its range. `solver`: the run's own, for
-/// distributed particles. Collective; all ranks get the bits of one process.
-PERGOLA_API Energies measure_distributed_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
-                                                  const ShownParticles& own, const SolverOptions& gravity,
-                                                  AnySolver& solver);
 /// Particles on the host, which are copied to `device`.
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);

@@ -4,19 +4,19 @@
 #include <vector>
 
 #include "analysis/large_waves.hpp"
+#include "comm/collectives.hpp"
 #include "device/buffer.hpp"
-#include "device/chunk_sums.hpp"
 #include "device/device.hpp"
+#include "device/exact_terms.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/external.hpp"
 #include "physics/measures.hpp"
 
-// Sums over particles in fixed chunks, on their device. A body such as `ConservedTerms` says what particle i adds; the
-// same body runs on CPU and CUDA. A chunk has a fixed number of particles and is summed in order, so that the bits do
-// not depend on the number of threads, ranks or pieces.
-// A GPU takes the particles of one piece at a time into arrays in device memory; the sums of all chunks of a piece go
-// to the host together. Adding the chunks in order is left to the caller, because ranks have to gather them first.
+// Sums over particles on their device. A body such as `ConservedTerms` says what particle i adds; the same body runs on
+// CPU and CUDA. Sums are exact (device/exact_terms.hpp), so that the bits do not depend on the order of the particles,
+// nor on the number of threads, ranks or pieces.
+// A GPU takes the particles of one piece at a time into arrays in device memory.
 namespace pergola {
 
 /// What particle i adds: kinetic energy, energy in external potentials, momentum, angular momentum, mass.
@@ -53,17 +53,15 @@ struct PotentialTerms {
   }
 };
 
-/// Particles that are copied to the arrays at once. A whole number of chunks, so that the sums do not depend on it. A
-/// GPU needs long loops; a host that stores few of the particles needs short arrays.
-inline constexpr std::int64_t least_summed_at_once = 64 * sum_chunk;
-inline std::int64_t summed_at_once(const Device& device) {
-  return device.is_cuda() ? 1024 * sum_chunk : least_summed_at_once;
-}
+/// Particles that are copied to the arrays at once. A GPU needs long loops; a host that stores few of the particles
+/// needs short arrays.
+inline std::int64_t summed_at_once(const Device& device) { return device.is_cuda() ? 1 << 20 : 1 << 16; }
 
-/// Calls body(first, n, arrays) for one piece of the particles after the other. Positions and masses of the piece are
-/// in arrays on the device, and velocities if asked for.
+/// Calls body(first, n, arrays) for one piece of the particles after the other, in the order of the input or in any.
+/// Positions and masses of the piece are in arrays on the device, and velocities if asked for.
+enum class PieceOrder { input, any };
 template <class Real, class Body>
-void each_piece(const ShownParticles& shown, bool with_velocities, const Body& body) {
+void each_piece(const ShownParticles& shown, PieceOrder order, bool with_velocities, const Body& body) {
   const std::int64_t piece = std::min(summed_at_once(shown.device()), shown.count());
   Buffer<Real> number[7];
   for (int k = 0; k < (with_velocities ? 7 : 4); ++k) number[k] = Buffer<Real>(shown.device(), piece);
@@ -72,25 +70,33 @@ void each_piece(const ShownParticles& shown, bool with_velocities, const Body& b
   if (with_velocities) to.vx = number[4].data(), to.vy = number[5].data(), to.vz = number[6].data();
   for (std::int64_t first = 0; first < shown.count(); first += piece) {
     const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
+    order == PieceOrder::any ? shown.show_any(first, n, to) : shown.show(first, n, to);
     body(first, n, to);
   }
 }
 
-// Sums on a CUDA device (analysis/energy_sums_cuda.cu). Present if cuda_built is true.
-std::vector<Terms<ConservedTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n,
-                                                           const ConservedTerms& terms);
-std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
-std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
-std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms);
+// On a CUDA device (analysis/energy_sums_cuda.cu). Present if cuda_built is true.
+void add_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms,
+                    ExactTerms<ConservedTerms::count>& total);
+void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms, ExactTerms<1>& total);
+void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms, ExactTerms<1>& total);
+void add_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms, ExactTerms<WaveTerms::count>& total);
 
-/// Sums over the particles 0 … n − 1 on their device, one sum per chunk, in the order of the chunks. Waits.
+/// Adds the terms of the particles 0 … n − 1 on their device. Waits.
 template <class Body>
-std::vector<Terms<Body::count>> chunk_terms(const Device& device, std::int64_t n, const Body& terms) {
+void add_terms(const Device& device, std::int64_t n, const Body& terms, ExactTerms<Body::count>& total) {
   if (device.is_cuda()) {
-    if constexpr (cuda_built) return chunk_terms_cuda(device, n, terms);
+    if constexpr (cuda_built) return add_terms_cuda(device, n, terms, total);
   }
-  return chunk_sums(device.threads(), n, terms);
+  add_exactly(device.threads(), n, terms, total);
+}
+
+/// The sums of all ranks, on all of them.
+template <int count>
+ExactTerms<count> over_ranks(Communicator& ranks, const ExactTerms<count>& own) {
+  ExactTerms<count> all;
+  for (const ExactTerms<count>& one : gather_values(ranks, own)) all.add(one);
+  return all;
 }
 
 }  // namespace pergola

@@ -1,20 +1,20 @@
 #include "analysis/energy_sums.hpp"
-#include "device/chunk_sums.cuh"
+#include "device/exact_terms.cuh"
 
 namespace pergola {
 
-std::vector<Terms<ConservedTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n,
-                                                           const ConservedTerms& terms) {
-  return cuda::chunk_sums("sum of conserved quantities", device, n, terms);
+void add_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms,
+                    ExactTerms<ConservedTerms::count>& total) {
+  cuda::add_exactly("sum of conserved quantities", device, n, terms, total);
 }
-std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms) {
-  return cuda::chunk_sums("sum of potentials", device, n, terms);
+void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms, ExactTerms<1>& total) {
+  cuda::add_exactly("sum of potentials", device, n, terms, total);
 }
-std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms) {
-  return cuda::chunk_sums("sum of potentials", device, n, terms);
+void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms, ExactTerms<1>& total) {
+  cuda::add_exactly("sum of potentials", device, n, terms, total);
 }
-std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms) {
-  return cuda::chunk_sums("sum of waves", device, n, terms);
+void add_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms, ExactTerms<WaveTerms::count>& total) {
+  cuda::add_exactly("sum of waves", device, n, terms, total);
 }
 
 }  // namespace pergola

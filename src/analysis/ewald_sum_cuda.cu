@@ -2,7 +2,7 @@
 
 #include "analysis/ewald_sum.hpp"
 #include "device/buffer.hpp"
-#include "device/chunk_sums.cuh"
+#include "device/exact_terms.cuh"
 #include "gravity/pair_laws.hpp"
 #include "particles/box.hpp"
 #include "physics/ewald.hpp"

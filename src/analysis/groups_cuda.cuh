@@ -8,7 +8,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "analysis/groups_on_gpu.hpp"
-#include "device/chunk_sums.hpp"
+#include "device/exact_terms.hpp"
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 

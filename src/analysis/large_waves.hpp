@@ -7,13 +7,13 @@
 
 #include "base/host_device.hpp"
 #include "comm/communicator.hpp"
-#include "device/chunk_sums.hpp"
+#include "device/exact_terms.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
 // The largest waves of a periodic box: their density contrasts, and their growth compared with linear theory. A
-// cosmological run checks with them that its large scales grow as they must. Sums go over fixed chunks in order, so
-// that the bits do not depend on the number of threads or ranks.
+// cosmological run checks with them that its large scales grow as they must. Sums are exact, so that the bits do not
+// depend on the number of threads or ranks.
 // A run measures the waves at its start and at later lines of its log, as long as linear theory expects contrasts
 // below `WaveWatch::linear_below`. The report card then compares the growth of each wave with the growth factor.
 namespace pergola {
@@ -53,12 +53,9 @@ struct WaveTerms {
 
 using LargeWaves = std::array<std::complex<double>, large_wave_count>;
 
-/// Density contrasts Σ m exp(−i k·x)/Σ m, summed on the device of the particles.
-PERGOLA_API LargeWaves large_waves(const ShownParticles& particles, double box_side);
-
-/// The same for distributed particles: this rank has `own` of `total`. Collective; all ranks get the same bits.
-PERGOLA_API LargeWaves distributed_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,
-                                               double box_side);
+/// Density contrasts Σ m exp(−i k·x)/Σ m of the particles of all ranks, summed on their devices. Collective.
+PERGOLA_API LargeWaves large_waves(const ShownParticles& here, double box_side,
+                                   Communicator& ranks = *serial_communicator());
 
 /// Growth of the waves δ₀ to δ₁ over linear theory, G. `mean` is the part r of G δ₀ in δ₁, weighted with the square of
 /// each wave: Re Σ δ₁ δ₀*/(G Σ |δ₀|²). `scatter` is what remains: √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).

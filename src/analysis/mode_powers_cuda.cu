@@ -5,7 +5,7 @@
 
 #include "analysis/mode_powers.hpp"
 #include "device/buffer.hpp"
-#include "device/chunk_sums.cuh"
+#include "device/exact_terms.cuh"
 #include "device/sort.cuh"
 #include "mesh/fft/cufft_plan.cuh"
 
@@ -161,9 +161,9 @@ double largest_of(const Device& device, std::int64_t count, const double* values
 MassSums mass_sums_cuda(const Device& device, std::int64_t count, const double* mass) {
   if (count == 0) return {};
   device.make_current();
-  Terms<MassTerms::count> total;
-  cuda::add_chunks("mass sums", device, count, MassTerms{mass}, total);
-  return {total.value[0], total.value[1], largest_of(device, count, mass)};
+  ExactTerms<MassTerms::count> total;
+  cuda::add_exactly("mass sums", device, count, MassTerms{mass}, total);
+  return {total.value(0), total.value(1), largest_of(device, count, mass)};
 }
 
 std::unique_ptr<ShellMeter> make_shell_meter_cuda(const Device& device, int cells) {

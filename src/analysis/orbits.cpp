@@ -52,7 +52,7 @@ Pair pair_orbit(const Particles& particles, std::int64_t first, std::int64_t sec
 // A sweep along x that ends early: a pair more tightly bound than `least` is closer than G m₁ m₂ / least. `least` rises
 // as harder pairs are found; some more than `most` are kept, because a particle may be in several.
 std::vector<Pair> hardest_pairs(const Particles& particles, double gravitational_constant, double least,
-                                std::size_t most) {
+                                std::size_t most, double farthest) {
   const double heaviest = particles.size() > 0 ? *std::max_element(particles.mass.begin(), particles.mass.end()) : 0.0;
   std::vector<std::size_t> order(particles.id.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -70,9 +70,10 @@ std::vector<Pair> hardest_pairs(const Particles& particles, double gravitational
     const double reach = gravitational_constant * particles.mass[i] * heaviest;
     for (std::size_t b = a + 1; b < order.size(); ++b) {
       const std::size_t j = order[b];
-      if ((particles.x[j] - particles.x[i]) * least > reach) break;
+      const double along_x = particles.x[j] - particles.x[i];
+      if (along_x * least > reach || along_x > farthest) break;
       const auto [r, v] = relative_state(particles, i, j);
-      if (!(dot(r, r) > 0) || particles.mass[i] * particles.mass[j] == 0) continue;
+      if (!(dot(r, r) > 0) || dot(r, r) > farthest * farthest || particles.mass[i] * particles.mass[j] == 0) continue;
       const double energy =
           physics::pair_binding_energy(r, v, particles.mass[i], particles.mass[j], gravitational_constant);
       if (energy <= least) continue;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +29,11 @@ struct Pair {
 PERGOLA_API Pair pair_orbit(const Particles& particles, std::int64_t first, std::int64_t second,
                             double gravitational_constant = 1);
 
-/// The pairs with the largest binding energies above `least`, at most `most`, the hardest first; no particle is in two.
+/// The pairs with the largest binding energies above `least` and no farther apart than `farthest`, at most `most`, the
+/// hardest first; no particle is in two.
 PERGOLA_API std::vector<Pair> hardest_pairs(const Particles& particles, double gravitational_constant, double least,
-                                            std::size_t most);
+                                            std::size_t most,
+                                            double farthest = std::numeric_limits<double>::infinity());
 
 /// The pair with the largest binding energy; none if no pair is bound.
 PERGOLA_API std::optional<Pair> most_bound_pair(const Particles& particles, double gravitational_constant = 1);

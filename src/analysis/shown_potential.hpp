@@ -47,6 +47,7 @@ class ShownSources {
     if (!place_of_) sources_.id = stored->id;  // ids are in the order of the input
   }
   const Sources<Real>& sources() const { return sources_; }
+  bool stored() const { return !copies_; }
   /// Particle k of the input is the source place_of()[k], on the device. Null: source k.
   const std::uint32_t* place_of() const { return place_of_; }
 

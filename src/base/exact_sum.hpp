@@ -15,6 +15,13 @@ class ExactSum {
   static constexpr int limbs = 68;
   using Limbs = std::int64_t[limbs];
 
+  ExactSum() = default;
+  /// Of limbs that were summed elsewhere.
+  explicit ExactSum(const Limbs& summed) {
+    for (int k = 0; k < limbs; ++k) limb_[k] = summed[k];
+    tidy();
+  }
+
   /// What a number adds to the limbs first, first + 1 and first + 2; below 2^32 each.
   struct Part {
     int first;

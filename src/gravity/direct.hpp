@@ -55,7 +55,4 @@ std::unique_ptr<DirectSolver<Real>> make_direct(const SolverOptions& options, co
 
 const SolverInfo& direct_info();  // gravity/direct_cpu.cpp
 
-double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options);
-double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options);
-
 }  // namespace pergola

@@ -390,17 +390,4 @@ std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options
 template std::unique_ptr<DirectSolver<float>> make_direct_cpu(const SolverOptions& options, const Device& device);
 template std::unique_ptr<DirectSolver<double>> make_direct_cpu(const SolverOptions& options, const Device& device);
 
-/// Half the sum of mass times potential over all particles, by pairs in double precision.
-double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
-  DirectCpu<Precision::double_> solver(options, device);
-  std::vector<double> potentials(static_cast<std::size_t>(sources.count));
-  Forces<double> forces;
-  forces.potential = potentials.data();
-  solver.prepare(sources);
-  solver.evaluate({.count = sources.count, .total = sources.count}, want_potential, forces);
-  double sum = 0;
-  for (std::int64_t i = 0; i < sources.count; ++i) sum += sources.mass[i] * potentials[static_cast<std::size_t>(i)];
-  return 0.5 * sum;
-}
-
 }  // namespace pergola

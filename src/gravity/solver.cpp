@@ -89,25 +89,18 @@ std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const De
 template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
 
-// On a GPU only a trial shows it: an entry may return null for this combination. A solver takes its memory later.
-bool can_distribute(const SolverOptions& options, const Device& device) {
-  const SolverEntry& entry = solver_entry(options.solver);
-  if (!entry.make_distributed_double || !options.user_forces.empty()) return false;
-  if (!device.is_cuda()) return true;
-  const auto ranks = serial_communicator();  // a solver takes its memory when it is prepared
-  return options.precision == Precision::single ? entry.make_distributed_single(options, device, ranks) != nullptr
-                                                : entry.make_distributed_double(options, device, ranks) != nullptr;
-}
-
 template <class Real>
 std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& options, const Device& device,
                                                       std::shared_ptr<Communicator> ranks) {
   const SolverEntry& entry = solver_entry(options.solver);
   std::unique_ptr<Solver<Real>> solver;
-  if constexpr (std::is_same_v<Real, float>)
-    solver = entry.make_distributed_single(options, device, std::move(ranks));
-  else
-    solver = entry.make_distributed_double(options, device, std::move(ranks));
+  if (options.user_forces.empty() && entry.make_distributed_double) {
+    if constexpr (std::is_same_v<Real, float>)
+      solver = entry.make_distributed_single(options, device, ranks);
+    else
+      solver = entry.make_distributed_double(options, device, ranks);
+  }
+  if (!solver) return gather_sources(make_solver<Real>(options, device), device, std::move(ranks));
   if (!options.external.empty()) solver = add_external_potentials(std::move(solver), options, device);
   return solver;
 }
@@ -121,12 +114,22 @@ std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Devic
   return make_solver<double>(options, device);
 }
 
-// By pairs, in double precision.
+// Half the sum of mass times potential, in the order of the sources.
 double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
-  if (device.is_cuda()) {
-    if constexpr (cuda_built) return potential_energy_cuda(device, sources, options);
-  }
-  return potential_energy_cpu(device, sources, options);
+  SolverOptions full = options;
+  full.precision = Precision::double_;
+  const auto solver = make_direct<double>(full, device);
+  Buffer<double> potential(device, sources.count);
+  Forces<double> forces;
+  forces.potential = potential.data();
+  solver->prepare(sources);
+  solver->evaluate(Targets{nullptr, sources.count, sources.count, 0}, want_potential, forces);
+  std::vector<double> mass(static_cast<std::size_t>(sources.count));
+  device.memory().to_host(mass.data(), sources.mass, mass.size() * sizeof(double));
+  const auto values = potential.to_host();
+  double twice = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) twice += mass[i] * values[i];
+  return 0.5 * twice;
 }
 
 namespace {

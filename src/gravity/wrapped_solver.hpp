@@ -1,10 +1,12 @@
 #pragma once
-// Solvers around another one, which add something to its answers: external potentials and forces of the user.
+// Solvers around another one: two add something to its answers, external potentials and forces of the user; one gives
+// it the particles of all ranks.
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "device/buffer.hpp"
 #include "gravity/solver.hpp"
 
@@ -115,5 +117,10 @@ void add_external_cuda(const Device& device, const AddExternal<Real>& body);
 template <class Real>
 std::unique_ptr<Solver<Real>> add_user_forces(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
                                               const Device& device);
+
+/// A solver for ranks of which each keeps its own particles, from one that needs all of them.
+template <class Real>
+std::unique_ptr<Solver<Real>> gather_sources(std::unique_ptr<Solver<Real>> whole, const Device& device,
+                                             std::shared_ptr<Communicator> ranks);
 
 }  // namespace pergola

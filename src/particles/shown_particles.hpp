@@ -38,6 +38,10 @@ class PERGOLA_API ShownParticles {
   /// Particles first … first + n − 1 to `to`, arrays of n. Does not wait.
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const = 0;
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const = 0;
+  /// The same for sums: in any order, in which the pieces of all have each particle once. That of memory, where it is
+  /// quicker to read. Ids are not given.
+  virtual void show_any(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const { show(first, n, to); }
+  virtual void show_any(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const { show(first, n, to); }
   /// The particles places[0] < … < places[n − 1] of the input, which the device reads. Does not wait.
   virtual void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const = 0;
 };

@@ -81,12 +81,23 @@ class ShownState final : public ShownParticles, public StoredParticles<Real> {
   void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const override {
     loop(n, ShowParticle<Real, double, Rule>{arrays_, rule_, first, to});
   }
+  void show_any(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const override {
+    loop(n, ShowParticle<Real, float, Rule>{in_memory_order(), rule_, first, to});
+  }
+  void show_any(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const override {
+    loop(n, ShowParticle<Real, double, Rule>{in_memory_order(), rule_, first, to});
+  }
   void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const override {
     loop(n, ShowParticle<Real, double, Rule>{arrays_, rule_, 0, to, places});
   }
   const StateArrays<Real>* stored_places() const override { return rule_.moves() ? nullptr : &arrays_; }
 
  private:
+  StateArrays<Real> in_memory_order() const {
+    StateArrays<Real> arrays = arrays_;
+    arrays.place_of = nullptr;
+    return arrays;
+  }
   /// Small: energies and hashes ask for pieces of some 65536 particles, and all threads have a part of each.
   static constexpr std::int64_t chunk = 1024;
   template <class Body>

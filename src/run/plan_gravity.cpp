@@ -515,7 +515,10 @@ void GravityTrial::make() {
     plan_.assumed.push_back("memory from the sizes of all arrays");
   }
   if (!pairs()) return;
-  plan_.interactions = plan_.particle_steps * static_cast<double>(count_.n) * config_.time.corrector_iterations;
+  // Evaluations of a particle step: one, and three in close pairs.
+  const auto tried = static_cast<double>(steps_.counts.particle_steps) * static_cast<double>(n_);
+  const double evaluations = tried > 0 ? static_cast<double>(steps_.counts.interactions) / tried : 1;
+  plan_.interactions = plan_.particle_steps * static_cast<double>(count_.n) * evaluations;
   plan_.interactions_per_second = plan_.interactions / std::max(costs.steps.wall, 1e-9);
 }
 
@@ -606,6 +609,8 @@ void add_pairs(RunPlan& plan, const RunConfig& config, const Device& device) {
   const StartingPoint begin = open_particles(config, device.threads());
   Particles particles;
   begin.particles->read(0, begin.particles->count(), particles);
+  if (std::string text = softened_pairs_remark(config, particles); !text.empty()) plan.warnings.push_back(text);
+  if (!watches_pairs(config, plan.n)) return;
   for (const Remark& remark : hard_pair_remarks(config, begin.time, find_hard_pairs(config, particles)))
     (remark.level == LogLevel::warning ? plan.warnings : plan.chosen).push_back(remark.text);
 }
@@ -633,7 +638,7 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
     if (std::string choice = choice_of(config, count.n); !choice.empty()) plan.chosen.push_back(choice);
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
   }
-  if (watches_pairs(config, count.n)) add_pairs(plan, config, device);
+  if (looks_at_pairs(config, count.n)) add_pairs(plan, config, device);
   plan.universe = universe_resolution(config, count.n, count.start_time);
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;

@@ -96,9 +96,14 @@ void GravitySystem::begin_report(StateInput* state) {
 /// A state of an earlier version has none.
 void GravitySystem::note_pairs(StateInput* state) {
   pairs_.clear();
-  if (!watches_pairs(config(), size())) return;
-  if (!state) return on_root([&] { pairs_ = find_hard_pairs(config(), particles()); });
-  if (!state->has("hard_pairs")) return;
+  softened_pairs_.clear();
+  if (!state && looks_at_pairs(config(), size()))
+    on_root([&] {
+      const Particles all = particles();
+      softened_pairs_ = softened_pairs_remark(config(), all);
+      if (watches_pairs(config(), size())) pairs_ = find_hard_pairs(config(), all);
+    });
+  if (!state || !watches_pairs(config(), size()) || !state->has("hard_pairs")) return;
   pairs_ = state->get<HardPair>("hard_pairs", static_cast<std::int64_t>(state->bytes("hard_pairs") / sizeof(HardPair)));
 }
 
@@ -106,14 +111,11 @@ void GravitySystem::note_pairs(StateInput* state) {
 void GravitySystem::note_start(StateInput* state) {
   if (!expects("return_distance")) return;
   if (!state || !state->has("starting.id")) {
-    if (is_distributed())
-      start_ = starting_places(fetch(*own_shown()));
-    else
-      on_root([&] { start_ = starting_places(particles()); });
+    start_ = starting_places(fetch(*shown_here()));
     return;
   }
-  const Shares shares{size(), is_distributed() ? communicator().size() : 1};
-  const int rank = is_distributed() ? communicator().rank() : 0;
+  const Shares shares{size(), communicator().size()};
+  const int rank = communicator().rank();
   const auto get_own = [&]<class T>(const std::string& name, std::vector<T>& to) {
     state->expect<T>(name, size());
     to.resize(static_cast<std::size_t>(shares.count(rank)));
@@ -156,13 +158,8 @@ Particles GravitySystem::particles() const { return fetch(*shown()); }
 
 /// Particles by species and the largest id, over all ranks.
 ParticleCensus GravitySystem::census() const {
-  if (!is_distributed()) return census_of(*shown());
-  std::vector<ParticleCensus> of_ranks(static_cast<std::size_t>(communicator().size()));
-  of_ranks[static_cast<std::size_t>(communicator().rank())] = census_of(*own_shown());
-  communicator().all_gather_in_place(of_ranks.data(),
-                                     std::vector<std::size_t>(of_ranks.size(), sizeof(ParticleCensus)));
   ParticleCensus all;
-  for (const ParticleCensus& one : of_ranks) {
+  for (const ParticleCensus& one : gather_values(communicator(), census_of(*shown_here()))) {
     for (std::size_t k = 0; k < all.counts.size(); ++k) all.counts[k] += one.counts[k];
     all.largest_id = std::max(all.largest_id, one.largest_id);
   }
@@ -173,14 +170,12 @@ ParticleCensus GravitySystem::census() const {
 std::string GravitySystem::state_hash() {
   // On the host they stay in the cache; of a GPU parts of a piece come while others are copied on.
   const std::int64_t piece_particles = std::int64_t{1} << (device().is_cuda() ? 20 : 16);
-  const auto particles = is_distributed() ? own_shown() : shown();
+  const auto particles = shown_here();
   FetchedParticles source(*particles);
-  const Shares shares{size(), communicator().size()};
-  const int rank = communicator().rank();
-  const std::int64_t begin = is_distributed() ? 0 : shares.first(rank), end = begin + shares.count(rank);
+  const std::int64_t end = particles->count();
   StateHash hash;
   Particles piece;
-  for (std::int64_t first = begin; first < end; first += piece_particles) {
+  for (std::int64_t first = 0; first < end; first += piece_particles) {
     source.read(first, std::min(piece_particles, end - first), piece);
     hash.add(piece, device().threads());
   }
@@ -192,16 +187,8 @@ std::string GravitySystem::state_hash() {
 EnergyRow GravitySystem::measure() {
   EnergyRow row;
   const bool expands = config().cosmology.has_value();
-  const auto here = [&] {
-    row.energies = energies();
-    if (expands) watch(row.energies);
-  };
-  if (is_distributed()) {
-    here();
-  } else {
-    on_root(here);
-    row.energies = share_value(communicator(), row.energies);
-  }
+  row.energies = energies();
+  if (expands) watch(row.energies);
   if (expands) row.error = share_value(communicator(), energy_error_);
   return row;
 }
@@ -216,11 +203,9 @@ ForceErrors GravitySystem::audit(std::int64_t sample) {
     errors = force_errors_at(gravity_of_step(), device(), particles, places, forces);
   };
   if (!is_distributed()) {
-    on_root([&] {
-      const AuditedForces of = audited_forces(places);
-      compare(*of.particles, of.forces);
-    });
-    return share_value(communicator(), errors);
+    const AuditedForces of = audited_forces(places);
+    compare(*of.particles, of.forces);
+    return errors;
   }
   const Shares shares{size(), communicator().size()};
   const std::int64_t first = shares.first(communicator().rank()), end = first + shares.count(communicator().rank());
@@ -247,7 +232,7 @@ void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue
     if (done) done();
     return;
   }
-  if (is_distributed() && all) find_contents();
+  if (all) find_contents();
   on_root([&] { hand_over_snapshot(path, queue, done); }, all ? Reading::potentials : Reading::particles);
 }
 
@@ -313,7 +298,6 @@ void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQ
     return queue_snapshot(*queue, path, header(), source, contents_of(source), write, done);
   }
   const auto source = particles_with_potentials();
-  if (!is_distributed()) find_contents();
   queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
 }
 
@@ -360,10 +344,7 @@ std::map<std::string, double> GravitySystem::measure_particles() {
     found["half_mass_radius"] = lagrangian_radii(std::move(seen), {0.5}, ranks)[0];
   };
   if (!radius && !distance) return found;
-  if (is_distributed())
-    measure(fetch(*own_shown()), communicator());
-  else
-    on_root([&] { measure(particles(), *serial_communicator()); });
+  measure(fetch(*shown_here()), communicator());
   return found;
 }
 
@@ -400,12 +381,7 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     if (power) card = joined(std::move(card), power_checks(*power, begins));
   });
   std::vector<Check> halos;
-  if (!is_distributed())
-    on_root([&] {
-      if (power) halos = halo_checks(begins);
-    });
-  else if (power)
-    halos = halo_checks(begins);
+  if (power) halos = halo_checks(begins);
   return communicator().is_root() ? joined(std::move(card), halos) : card;
 }
 

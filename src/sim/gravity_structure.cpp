@@ -119,21 +119,16 @@ void GravitySystem::take_starting_power() { starting_power_ = {time(), measure_p
 PowerSpectrum GravitySystem::measure_power() {
   Profile::Scope scope(&profile(), "report card: power");
   const int cells = usual_power_cells(size());
-  return is_distributed() ? power_spectrum(*own_shown(), box(), cells, 0, ranks())
-                          : power_spectrum(*shown(), box(), cells, 0);
+  return power_spectrum(*shown_here(), box(), cells, 0, ranks());
 }
 
 // Collective where particles are distributed.
 std::optional<PowerSpectrum> GravitySystem::measure_end_power(
     const std::function<void(const std::string& part)>& begins) {
   if (!is_compared() || !resolution_of(config(), box(), size(), start_time())) return std::nullopt;
-  std::optional<PowerSpectrum> power;
-  pergola::on_root(communicator(), [&] {
-    begins(fmt::format("power spectrum of {} particles against theory", size()));
-    if (!is_distributed()) power = measure_power();
-  });
-  if (is_distributed()) power = measure_power();
-  return power;
+  pergola::on_root(communicator(),
+                   [&] { begins(fmt::format("power spectrum of {} particles against theory", size())); });
+  return measure_power();
 }
 
 // Against the power of the start, linear theory and a table of the user; those that do not apply are left out.
@@ -169,14 +164,13 @@ std::vector<Check> GravitySystem::halo_checks(const std::function<void(const std
   const auto trusted = resolution_of(run, box(), size(), start_time());
   const auto waves = waves_at_start(run);
   if (!waves) return {};
-  AnalysisSnapshot snapshot =
-      snapshot_of(run, box(), time(), trusted->length_mpc_h, is_distributed() ? fetch(*own_shown()) : particles());
+  AnalysisSnapshot snapshot = snapshot_of(run, box(), time(), trusted->length_mpc_h, fetch(*shown_here()));
   const double mean = physics::mean_density(*run.background(), run.gravitational_constant());
   const ExpectedHalos theory(*snapshot.universe, mean, waves->power);
   Profile::Scope scope(&profile(), "report card: halos");
   std::vector<Check> checks;
-  for (const HaloCount& count : halo_counts(std::move(snapshot), theory, trusted->counted_particles, device(), begins,
-                                            is_distributed() ? ranks() : serial_communicator()))
+  for (const HaloCount& count :
+       halo_counts(std::move(snapshot), theory, trusted->counted_particles, device(), begins, ranks()))
     checks.push_back({fmt::format("halos_from_{:.0f}_particles", count.particles), count.found, count.expected,
                       count.tolerance(), std::abs(count.found - count.expected) <= count.tolerance()});
   return checks;

@@ -79,7 +79,7 @@ struct GravitySystem::Parts {
 
   /// Refuses particles that do not fit on the device, before they are read; with what measuring energies takes.
   void check_memory() const {
-    const std::int64_t n = own_count();
+    const std::int64_t n = shares().count(communicator->rank());
     const DeviceNeed need = device_need(*integrator, gravity, device, n);
     const auto needed = static_cast<double>(need.steps);
     const auto free = static_cast<double>(device.memory().free_bytes());
@@ -100,7 +100,7 @@ struct GravitySystem::Parts {
   }
 
   Shares shares() const { return {size, communicator->size()}; }
-  std::int64_t own_count() const { return integrator->distributed() ? shares().count(communicator->rank()) : size; }
+  bool alone() const { return communicator->size() == 1; }
 
   /// The particles at time(), of all ranks.
   std::unique_ptr<ShownParticles> shown() const {
@@ -108,7 +108,7 @@ struct GravitySystem::Parts {
     require_all_here();
     return integrator->show(inner(time));
   }
-  /// Where each rank keeps its own: those, else all; outside on_root(), for what all ranks do.
+  /// Those that this rank keeps; outside on_root(), for what all ranks do.
   std::unique_ptr<ShownParticles> own_shown() const {
     if (view)
       throw Error(ErrorKind::input,
@@ -116,7 +116,7 @@ struct GravitySystem::Parts {
     return integrator->show(inner(time));
   }
   void require_all_here() const {
-    if (integrator->distributed())
+    if (!alone())
       throw Error(ErrorKind::input,
                   "particles: expected a call within GravitySystem::on_root(), for each rank keeps its own, found one "
                   "outside");
@@ -161,7 +161,7 @@ struct GravitySystem::Parts {
   /// Initial conditions may be made on the device itself (DeviceSource).
   void begin(ParticleSource& particles, double at) {
     check_memory();
-    if (DeviceSource* const made = particles.device_source(); made && integrator->distributed()) {
+    if (DeviceSource* const made = particles.device_source(); made && !alone()) {
       Profile::Scope scope(&profile, "initial conditions");
       made->make_shares(communicator);
     }
@@ -273,7 +273,7 @@ std::string GravitySystem::remark() const { return parts_->integrator->remark();
 // Rank 0 acts while the other ranks answer its reads: of particles, of the state, or of potentials, as `reading` says.
 void GravitySystem::on_root(const std::function<void()>& action, Reading reading) const {
   auto& p = *parts_;
-  if (!p.integrator->distributed()) return pergola::on_root(*p.communicator, action);
+  if (p.alone()) return action();
   if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
   std::unique_ptr<StateSource> state;
   if (reading == Reading::particles) {
@@ -355,6 +355,7 @@ std::unique_ptr<ShownParticles> GravitySystem::shown() const { return parts_->sh
 std::unique_ptr<ShownParticles> GravitySystem::own_shown() const {
   return is_distributed() ? parts_->own_shown() : nullptr;
 }
+std::unique_ptr<ShownParticles> GravitySystem::shown_here() const { return parts_->own_shown(); }
 
 std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
   return std::make_unique<ShownSource>(parts_->shown());
@@ -413,9 +414,7 @@ SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.
 Energies GravitySystem::energies() const {
   const auto& p = *parts_;
   const SolverOptions gravity = p.gravity_at(p.time);
-  Energies energies = p.integrator->distributed() ? measure_distributed_energies(p.communicator, p.size, *p.own_shown(),
-                                                                                 gravity, *p.idle_solver())
-                                                  : measure_energies(*p.shown(), gravity, p.idle_solver());
+  Energies energies = measure_energies(*p.own_shown(), gravity, p.idle_solver(), p.communicator);
   if (!p.config.cosmology) return energies;
   const double a = p.time;
   energies.kinetic *= physics::peculiar_over_file_energy(a);
@@ -426,16 +425,14 @@ Energies GravitySystem::energies() const {
 }
 
 LargeWaves GravitySystem::find_large_waves() const {
-  const double side = box().side.x;
-  if (is_distributed()) return distributed_large_waves(communicator(), size(), *parts_->own_shown(), side);
-  return large_waves(*parts_->shown(), side);
+  return large_waves(*parts_->own_shown(), box().side.x, communicator());
 }
 
 bool GravitySystem::can_audit() const {
   return solver_entry(parts_->gravity.solver).audit != AuditReference::none && parts_->gravity.user_forces.empty();
 }
 
-bool GravitySystem::is_distributed() const { return parts_->integrator->distributed(); }
+bool GravitySystem::is_distributed() const { return !parts_->alone(); }
 SolverOptions GravitySystem::gravity_of_step() const { return parts_->gravity_at(step_time()); }
 
 // Forces of the last step where the integrator can give them again, else evaluated anew at the present places.

@@ -150,8 +150,10 @@ class PERGOLA_API GravitySystem : public System {
   /// particles it does so with these, in a call of all ranks; else rank 0.
   void note_start(StateInput* state);
   void save_start(StateSource& to) const;
-  /// Whether each rank keeps its own particles.
+  /// Whether there are several ranks, of which each keeps its own particles.
   bool is_distributed() const;
+  /// The particles that this rank keeps; outside on_root().
+  std::unique_ptr<ShownParticles> shown_here() const;
   /// With the softening lengths of the latest step.
   SolverOptions gravity_of_step() const;
   /// Forces of the latest step, and the particles that cause them.
@@ -200,6 +202,7 @@ class PERGOLA_API GravitySystem : public System {
   std::optional<SnapshotContents> contents_;  // the same until set_particles()
   StartingPlaces start_;                      // for return_distance only
   std::vector<HardPair> pairs_;               // at the start; on rank 0, where watches_pairs()
+  std::string softened_pairs_;                // what to say of pairs that softening tears apart; empty: nothing
   LayzerIrvine energy_equation_;
   double energy_error_ = 0;
   WaveWatch waves_;

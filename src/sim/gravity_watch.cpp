@@ -252,6 +252,7 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
       if (std::string text = default_mass_remark(part.model, part.options); !text.empty())
         sentences.push_back({LogLevel::warning, std::move(text)});
   add_file_remarks(config, box(), sentences);
+  if (!softened_pairs_.empty()) sentences.push_back({LogLevel::warning, softened_pairs_});
   for (Remark& remark : hard_pair_remarks(config, start_time(), pairs_)) sentences.push_back(std::move(remark));
   return sentences;
 }

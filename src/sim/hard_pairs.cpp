@@ -17,13 +17,12 @@ namespace pergola {
 namespace {
 
 constexpr std::int64_t most_particles = 200000;  // more are not looked at: each file of theirs would be read as a whole
-constexpr std::size_t most_pairs = 10;
+constexpr std::size_t most_pairs = 10, few = 16;
 /// What is left of a pair's energy at the end is right to this part.
 constexpr double tolerance = 0.01;
 
 /// The median of the particles' kinetic energies about the mean velocity; 0 of few, of which any pair is hard.
 double soft_energy(const Particles& p) {
-  constexpr std::size_t few = 16;
   if (p.id.size() <= few) return 0;
   Vec3<double> sum{};
   double mass = 0;
@@ -40,6 +39,23 @@ double soft_energy(const Particles& p) {
   const auto middle = energy.begin() + std::ssize(energy) / 2;
   std::nth_element(energy.begin(), middle, energy.end());
   return *middle;
+}
+
+/// A quarter of a typical particle's potential energy in the field of all, as much as its kinetic energy in
+/// equilibrium; 0 of few. At a cold start neighbours are bound by less.
+double field_energy(const Particles& p, double gravitational_constant) {
+  if (p.id.size() <= few) return 0;
+  double mass = 0, squares = 0;
+  Vec3<double> sum{};
+  const auto place = [&](std::size_t i) { return Vec3<double>{p.x[i], p.y[i], p.z[i]}; };
+  for (std::size_t i = 0; i < p.id.size(); ++i) mass += p.mass[i], sum = sum + p.mass[i] * place(i);
+  const Vec3<double> middle = mass > 0 ? (1 / mass) * sum : Vec3<double>{};
+  for (std::size_t i = 0; i < p.id.size(); ++i) {
+    const Vec3<double> away = place(i) - middle;
+    squares += p.mass[i] * dot(away, away);
+  }
+  if (!(squares > 0)) return 0;
+  return gravitational_constant * mass * mass / static_cast<double>(p.id.size()) / std::sqrt(squares / mass) / 4;
 }
 
 constexpr const char* remark_begins = "close pairs: ";
@@ -80,11 +96,41 @@ std::string cannot_follow(const RunConfig& config, const HardPair& pair, double 
 
 }  // namespace
 
+bool looks_at_pairs(const RunConfig& config, std::int64_t count) {
+  return !config.cosmology && !solver_entry(config.gravity.solver).can.smooths && count >= 2 && count <= most_particles;
+}
+
+std::string softened_pairs_remark(const RunConfig& config, const Particles& particles) {
+  const auto& epsilon = config.gravity.softening.epsilon;
+  double longest = 0;
+  for (const std::uint8_t species : particles.species) longest = std::max(longest, epsilon[species]);
+  if (longest == 0) return {};
+  constexpr double too_short = 3;  // an axis of three softening lengths: the pull there is 0.85 of Newton's
+  const double g = config.gravitational_constant();
+  auto pairs = hardest_pairs(particles, g, std::max(soft_energy(particles), field_energy(particles, g)), most_pairs,
+                             2 * too_short * longest);  // no pair is farther apart than two axes
+  const auto softening = [&](const Pair& pair) {
+    const auto of = [&](std::int64_t i) { return epsilon[particles.species[static_cast<std::size_t>(i)]]; };
+    return std::max(of(pair.first), of(pair.second));
+  };
+  std::erase_if(pairs, [&](const Pair& pair) { return pair.orbit.semi_major_axis >= too_short * softening(pair); });
+  if (pairs.empty()) return {};
+  const Pair& hardest = pairs[0];
+  const auto id = [&](std::int64_t i) { return particles.id[static_cast<std::size_t>(i)]; };
+  return fmt::format(
+      "{}gravity.softening = {:.3g} is too long for the orbit of particles {} and {} (a = {:.3g}, e = {:.3f}){}: such "
+      "pairs widen or fall apart at once; gravity.softening = 0 with gravity.solver = \"direct\" follows them",
+      remark_begins, softening(hardest), id(hardest.first), id(hardest.second), hardest.orbit.semi_major_axis,
+      hardest.orbit.eccentricity,
+      pairs.size() == most_pairs ? ", and for many more"
+      : pairs.size() > 1         ? fmt::format(", and for {} more", pairs.size() - 1)
+                                 : "");
+}
+
 bool watches_pairs(const RunConfig& config, std::int64_t count) {
   const auto& epsilon = config.gravity.softening.epsilon;
-  return !config.cosmology && solver_entry(config.gravity.solver).cost == StepCost::pairs &&
-         std::all_of(epsilon.begin(), epsilon.end(), [](double value) { return value == 0; }) && count >= 2 &&
-         count <= most_particles;
+  return looks_at_pairs(config, count) && solver_entry(config.gravity.solver).cost == StepCost::pairs &&
+         std::all_of(epsilon.begin(), epsilon.end(), [](double value) { return value == 0; });
 }
 
 std::vector<HardPair> find_hard_pairs(const RunConfig& config, const Particles& particles) {

@@ -1,6 +1,6 @@
 #pragma once
-// Hard pairs of a cluster without softening: which there are at the start, whether the steps can follow them to the
-// end, and what became of their binding energies.
+// Hard pairs of a cluster: whether softening tears them apart; without softening, which there are at the start, whether
+// the steps can follow them to the end, and what became of their binding energies.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,7 +20,14 @@ struct HardPair {
   double from_origin = 0;  // of one of them: the precision of places depends on it
 };
 
-/// Whether pairs of these particles are looked at: all pairs are summed, without softening, in a space at rest.
+/// Whether pairs of these particles are looked at when they start: not those of universes, of meshes, and of more than
+/// 200,000 particles.
+PERGOLA_API bool looks_at_pairs(const RunConfig& config, std::int64_t count);
+
+/// A warning if softening is too long for the orbits of hard pairs; else empty.
+PERGOLA_API std::string softened_pairs_remark(const RunConfig& config, const Particles& particles);
+
+/// Whether pairs are watched until the end: of those that are looked at, where all pairs are summed without softening.
 PERGOLA_API bool watches_pairs(const RunConfig& config, std::int64_t count);
 
 /// The hardest pairs, ten at most: with a binding energy above the median kinetic energy of a particle (Heggie 1975),

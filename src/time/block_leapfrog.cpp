@@ -22,10 +22,9 @@
 #include "particles/particle_store.hpp"
 #include "time/block_loops.hpp"
 #include "time/block_steps.hpp"
-#include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
+#include "time/step_driver.hpp"
 #include "time/vector_buffer.hpp"
-#include "time/work_places.hpp"
 
 namespace pergola {
 
@@ -94,9 +93,7 @@ void add_probed(const Device& device, const VectorBuffer<Real>& from, const std:
 template <class Real>
 class KeptSolver {
  public:
-  explicit KeptSolver(std::unique_ptr<Solver<Real>> solver) : solver_(std::move(solver)) {}
-  Solver<Real>* operator->() const { return solver_.get(); }
-  Solver<Real>& operator*() const { return *solver_; }
+  explicit KeptSolver(Solver<Real>& solver) : solver_(&solver) {}
 
   /// The next sources may be any: nothing of the last ones is used.
   void forget() { prepared_ = borrowed_ = has_answers_ = at_sources_ = false; }
@@ -125,12 +122,10 @@ class KeptSolver {
     return true;
   }
 
-  AnySolver* lend() {
+  void lend() {
     if (prepared_ && !borrowed_) solver_->put_aside();
     borrowed_ = prepared_;
     has_answers_ = false;
-    solver_->set_clock(nullptr);
-    return solver_.get();
   }
   void take_back() const {
     if (borrowed_) solver_->take_up();
@@ -146,7 +141,7 @@ class KeptSolver {
   }
 
  private:
-  std::unique_ptr<Solver<Real>> solver_;
+  Solver<Real>* solver_;
   bool prepared_ = false;          // it can update()
   mutable bool borrowed_ = false;  // what it builds on is put aside
   bool at_sources_ = false;        // that is at the places of the last step
@@ -169,11 +164,12 @@ std::unique_ptr<BlockLoops<Real>> make_block_loops(const Device& device) {
 /// Before and after a step all positions are those of now_; velocities of particles within a step are half a step
 /// ahead of its beginning. show() and finish() end all steps early, with the same formulas.
 template <class Real>
-class BlockLeapfrog final : public Integrator {
+class BlockLeapfrog final : public StepDriver<LeapfrogState<Real>> {
+  using Driver = StepDriver<LeapfrogState<Real>>;
+
  public:
   BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
-  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -187,23 +183,23 @@ class BlockLeapfrog final : public Integrator {
                                         expansion_.kick_over(this->time(), ahead), finished_,
                                         expansion_.shown_velocity(time), box_});
   }
-  StepCounts counts() const override { return state_.counts; }
   std::vector<StepClass> step_classes() const override { return block_step_classes(census_.population, tick_length_); }
   void save(StateSource& to) const override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
-  AnySolver* idle_solver() override { return solver_.lend(); }
+  AnySolver* idle_solver() override {
+    kept_.lend();
+    return Driver::idle_solver();
+  }
   std::unique_ptr<ShownParticles> probe_forces(const std::vector<std::int64_t>& places, ForceResult& forces) override;
-  std::int64_t outside() const override { return solver_->outside(); }
-  std::vector<std::string> choices() const override { return solver_->choices(); }
-  std::string remark() const override { return solver_->remark(); }
 
  private:
+  using Driver::options_, Driver::device_, Driver::ranks_, Driver::solver_, Driver::clock_, Driver::state_;
+  using Driver::work_places_, Driver::total_, Driver::count;
   /// Particles whose step ends: of all ranks, and here.
   struct Active {
     std::int64_t all = 0, own = 0;
   };
-  std::int64_t count() const { return state_.count(); }
   double time_of(std::int64_t tick) const { return state_.start_time + static_cast<double>(tick) * tick_length_; }
   BlockStep step_to(std::int64_t next) const;
   EarlyEnd early_end(double ahead) const;
@@ -231,30 +227,22 @@ class BlockLeapfrog final : public Integrator {
   void take_census(const BlockCensus& own);
   void add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces);
 
-  TimeOptions options_;
   Expansion expansion_;
   StepWish wish_;
   Box box_;
   double tick_length_;
-  Device device_;
-  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
-  KeptSolver<Real> solver_;
-  SharedEvaluation<Real> evaluation_;
+  KeptSolver<Real> kept_{*solver_};
   std::unique_ptr<BlockLoops<Real>> loops_;
-  StageClock clock_;
 
-  LeapfrogState<Real> state_;
   ParticleField<std::int8_t> level_{state_, "level"};
   // Where the solver can tell the long range apart, it has a step of its own: that of the typical particle, for it
   // changes less. The particles' accelerations are then without it. Tuckerman, Berne & Martyna 1992, J. Chem. Phys. 97,
   // 1990; Springel 2005, section 4.2.
   VectorField<Real> long_a_{state_, "long_range"};
-  WorkPlaces work_places_;
   int long_level_ = 0;
-  std::int64_t total_ = 0;  // particles on all ranks
-  std::int64_t now_ = 0;    // the tick of all positions
-  double offset_ = 0;       // after finish(): how far all particles are beyond now_
-  bool finished_ = false;   // velocities are at the time of the positions
+  std::int64_t now_ = 0;   // the tick of all positions
+  double offset_ = 0;      // after finish(): how far all particles are beyond now_
+  bool finished_ = false;  // velocities are at the time of the positions
 
   // Scratch, derived from the state.
   BlockCensus census_, own_census_;  // of all ranks, of the particles here
@@ -265,18 +253,11 @@ class BlockLeapfrog final : public Integrator {
 template <class Real>
 BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                    const IntegratorContext& context)
-    : options_(time),
+    : Driver(time, gravity, context),
       expansion_(time.background),
       box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
-      device_(context.device),
-      ranks_(context.communicator->size() > 1 && can_distribute(gravity, device_) ? context.communicator : nullptr),
-      solver_(ranks_ ? make_distributed_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
-      evaluation_(context.device, context.communicator, ranks_ != nullptr),
-      loops_(make_block_loops<Real>(context.device)),
-      clock_(context.device, context.profile),
-      state_(context.device),
-      work_places_(state_, *solver_, ranks_) {
+      loops_(make_block_loops<Real>(context.device)) {
   const double cell = solver_->resolution();
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
@@ -324,7 +305,7 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
 /// After particles have changed ranks: scratch for them, and the census of their levels.
 template <class Real>
 void BlockLeapfrog<Real>::take_others() {
-  solver_.be_given_anew();
+  kept_.be_given_anew();
   Arena arena(device_);
   room_for_scratch(*this, arena, count());
   std::vector<std::int8_t> level(static_cast<std::size_t>(count()));
@@ -340,7 +321,7 @@ template <class Real>
 void BlockLeapfrog<Real>::come_home(bool failed) {
   const bool away = work_places_.away();
   work_places_.go_home(failed);
-  if (failed) solver_.forget();
+  if (failed) kept_.forget();
   if (away) take_others();
 }
 
@@ -354,7 +335,7 @@ void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   now_ = 0;
   offset_ = 0;
   finished_ = false;
-  solver_.forget();
+  kept_.forget();
   loops_->set_census({});
   loops_->begin_step(arrays(), step_to(0));  // into the box
   evaluate({total_, count()}, time, true);
@@ -406,23 +387,22 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   try {
-    evaluation_.prepare([&] {
-      solver_.take_back();
-      expansion_.soften(*solver_, wish_.softening, time);
-      const Sources<Real> sources = sources_at(time);
-      if (has_long_range() && with_long_range)
-        solver_->find_long_range(sources, {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
-      if (active.all == 0) return solver_.pass();
-      solver_.take(sources, active.all < total_ / update_below);
-    });
-    if (active.all > 0 || !ranks_)  // ranks that have all particles learn here of what one has thrown
-      evaluation_.evaluate(*solver_, active.all < total_ ? active_.data() : nullptr, active.own, want, forces);
+    kept_.take_back();
+    expansion_.soften(*solver_, wish_.softening, time);
+    const Sources<Real> sources = sources_at(time);
+    if (has_long_range() && with_long_range)
+      solver_->find_long_range(sources, {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
+    if (active.all == 0) {
+      kept_.pass();
+    } else {
+      kept_.take(sources, active.all < total_ / update_below);
+      solver_->evaluate({active.all < total_ ? active_.data() : nullptr, active.own, active.own, 0}, want, forces);
+    }
   } catch (const CoincidentParticles& collision) {
     look(time);               // a position may not be a number
     if (work_places_.away())  // at home particles are named as one rank names them
       return come_home(true), evaluate({total_, count()}, time, false);
-    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
-    throw with_ids(collision, id(collision.first()), id(collision.second()), expansion_.shown_time(time));
+    throw this->named(collision, expansion_.shown_time(time));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
     throw;
@@ -434,7 +414,7 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
 /// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2. Steps follow up to `limit`.
 template <class Real>
 void BlockLeapfrog<Real>::step(std::int64_t next, double limit) {
-  solver_.take_back();
+  kept_.take_back();
   if (work_places_.may_move()) clock_.begin("to work");
   if (work_places_.begin_step((limit - time()) / (time_of(next) - time()))) take_others();
   clock_.end();
@@ -524,7 +504,7 @@ template <class Real>
 std::unique_ptr<ShownParticles> BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places,
                                                                   ForceResult& forces) {
   expansion_.soften(*solver_, wish_.softening, time());
-  if (!solver_->info().updates || !solver_.answer_again(sources_at(time()))) return nullptr;
+  if (!solver_->info().updates || !kept_.answer_again(sources_at(time()))) return nullptr;
   solver_->set_clock(nullptr);
   const Buffer<std::int64_t> index(device_, places);
   VectorBuffer<Real> a(device_, index.size());
@@ -544,14 +524,13 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
   to.put_value("offset", offset_);
   to.put_value("finished", static_cast<std::uint8_t>(finished_));
   if (has_long_range()) to.put_value("long_level", static_cast<std::int64_t>(long_level_));
-  solver_.save(to);
+  kept_.save(to);
 }
 
 /// The census and scratch are not in a checkpoint; they follow from the levels.
 template <class Real>
 void BlockLeapfrog<Real>::restore(StateInput& from) {
-  state_.restore(from, ranks_.get());
-  total_ = from.get_value<std::int64_t>("count");
+  this->restore_particles(from);
   if (has_long_range()) {
     const auto level = from.get_value<std::int64_t>("long_level");
     if (level < 0 || level > deepest_level)
@@ -562,7 +541,7 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   now_ = from.get_value<std::int64_t>("now");
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;
-  solver_.restore(from, total_);
+  kept_.restore(from, total_);
   take_others();
 }
 
@@ -571,8 +550,7 @@ template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_scratch(*this, arena, n);
-  return n * state_.bytes_per_particle() + arena.bytes() + work_places_.bytes(n) + work_places_.bytes_for_some(n) +
-         solver_->device_bytes(n);
+  return this->particle_bytes(n) + arena.bytes() + work_places_.bytes_for_some(n);
 }
 
 }  // namespace

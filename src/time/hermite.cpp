@@ -3,7 +3,6 @@
 // what it needs to predict them. A level l means steps of step_max / 2^l; ticks are step_max / 2^deepest_level.
 #include "time/hermite.hpp"
 #include "comm/collectives.hpp"
-#include "domain/share_source.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/block_steps.hpp"
@@ -46,16 +45,14 @@ struct HostVectors {
 
 template <class Real>
 HermiteState<Real>::HermiteState(const Device& on, double step_max)
-    : ParticleStore<Real>(on), tick_length(std::ldexp(step_max, -deepest_level)) {}
+    : RunState<Real>(on), tick_length(std::ldexp(step_max, -deepest_level)) {}
 
 /// Fields of the particles that this rank owns, at tick 0.
 template <class Real>
 void HermiteState<Real>::start(ParticleSource& particles, double time, Communicator* ranks) {
-  take_share(particles, ranks, [this](ParticleSource& own) { this->take(own); });
-  start_time = time;
+  RunState<Real>::start(particles, time, ranks);
   now = 0;
   offset = 0;
-  counts = {};
 }
 
 /// First accelerations and jerks, and from them the first levels. The first step may use the potential and G times the
@@ -124,13 +121,7 @@ void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, con
 
 template <class Real>
 Sources<Real> HermiteState<Real>::sources() const {
-  const auto &place = this->x, &speed = this->v;
-  Sources<Real> s;
-  s.count = this->count();
-  s.x = place.x.data(), s.y = place.y.data(), s.z = place.z.data();
-  s.vx = speed.x.data(), s.vy = speed.y.data(), s.vz = speed.z.data();
-  s.mass = this->mass.data();
-  s.species = this->species.data();
+  Sources<Real> s = RunState<Real>::sources();
   s.moment = start_time;
   s.longest_step = std::ldexp(tick_length, deepest_level);
   return s;
@@ -168,20 +159,16 @@ std::vector<StepClass> HermiteState<Real>::step_classes() const {
 
 template <class Real>
 void HermiteState<Real>::save(StateSource& to) const {
-  this->FieldList::save(to);
+  RunState<Real>::save(to);
   to.put_value("now", now);
   to.put_value("offset", offset);
-  to.put_value("start_time", start_time);
-  to.put_value("counts", counts);
 }
 
 template <class Real>
 void HermiteState<Real>::restore(StateInput& from, Communicator* ranks) {
-  this->FieldList::restore(from, ranks ? ranks->rank() : 0, ranks ? ranks->size() : 1);
+  RunState<Real>::restore(from, ranks);
   now = from.get_value<std::int64_t>("now");
   offset = from.get_value<double>("offset");
-  start_time = from.get_value<double>("start_time");
-  counts = from.get_value<StepCounts>("counts");
 }
 
 /// The last state of one particle, for an error message.

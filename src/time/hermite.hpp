@@ -8,6 +8,7 @@
 #include "time/block_steps.hpp"
 #include "time/integrator.hpp"
 #include "time/particle_failure.hpp"
+#include "time/step_driver.hpp"
 #include "time/vector_buffer.hpp"
 
 namespace pergola {
@@ -59,15 +60,14 @@ PERGOLA_HD StepFault hermite_end_step(const HermiteStep& step, double dt, const 
 /// Particle i is known at tick[i] (counted from start_time) with acceleration and jerk of that tick, and takes a step
 /// of level[i] next. Both engines (hermite_cpu.cpp, hermite_cuda.cu) use it.
 template <class Real>
-struct HermiteState : ParticleStore<Real> {
+struct HermiteState : RunState<Real> {
+  using RunState<Real>::start_time;
   VectorField<Real> a{*this, "acceleration"}, j{*this, "jerk"};
   ParticleField<std::int64_t> tick{*this, "tick"};
   ParticleField<std::int8_t> level{*this, "level"};
   double tick_length = 0;
-  double start_time = 0;
   std::int64_t now = 0;
   double offset = 0;  // after the last step of a run: how far all particles are beyond `now`
-  StepCounts counts;
 
   HermiteState(const Device& on, double step_max);
 
@@ -100,20 +100,21 @@ struct HermiteState : ParticleStore<Real> {
 
 /// The calls of Integrator that both engines answer from the state.
 template <class Real>
-class HermiteIntegrator : public Integrator {
+class HermiteIntegrator : public StepDriver<HermiteState<Real>> {
  public:
-  HermiteIntegrator(const Device& device, const TimeOptions& time)
-      : state_(device, time.step_max),
+  HermiteIntegrator(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
+      : StepDriver<HermiteState<Real>>(time, gravity, context, time.step_max),
+        gravity_(gravity),
+        profile_(context.profile),
         most_evaluations_(time.corrector_iterations > 1 ? time.corrector_iterations : evaluations_in_pairs),
         everywhere_(time.corrector_iterations > 1) {}
-  double time() const override { return state_.time(); }
-  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
-  StepCounts counts() const override { return state_.counts; }
-  std::vector<StepClass> step_classes() const override { return state_.step_classes(); }
-  void save(StateSource& to) const override { state_.save(to); }
+  double time() const override { return this->state_.time(); }
+  std::unique_ptr<ShownParticles> show(double time) const override { return this->state_.show_at(time); }
+  void save(StateSource& to) const override { this->state_.save(to); }
 
  protected:
-  HermiteState<Real> state_;
+  SolverOptions gravity_;
+  Profile* profile_;
   int most_evaluations_;  // of the forces in a step: HermiteStep
   bool everywhere_;
 };

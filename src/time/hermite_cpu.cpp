@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "device/parallel.hpp"
-#include "gravity/solver_entry.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/block_steps.hpp"
 #include "time/hermite.hpp"
-#include "time/shared_evaluation.hpp"
 
 namespace pergola {
 
@@ -47,32 +45,23 @@ using Fault = StepFault;
 template <class Real>
 class HermiteCpu final : public HermiteIntegrator<Real> {
  public:
-  HermiteCpu(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : HermiteIntegrator<Real>(context.device, time),
-        options_(time),
-        gravity_(gravity),
-        device_(context.device),
-        profile_(context.profile),
-        ranks_(context.communicator->size() > 1 && can_distribute(gravity, device_) ? context.communicator : nullptr),
-        solver_(ranks_ ? make_distributed_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
-        evaluation_(context.device, context.communicator, ranks_ != nullptr) {}
+  using HermiteIntegrator<Real>::HermiteIntegrator;
 
-  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
-  AnySolver* idle_solver() override { return solver_.get(); }
   std::vector<StepClass> step_classes() const override {
     return ranks_ ? block_step_classes(census_, state_.tick_length) : state_.step_classes();
   }
 
  private:
-  using HermiteIntegrator<Real>::state_;
-  using HermiteIntegrator<Real>::most_evaluations_;
-  using HermiteIntegrator<Real>::everywhere_;
-  std::int64_t count() const { return state_.count(); }
+  using Driver = StepDriver<HermiteState<Real>>;
+  using Driver::count;
+  using Driver::options_, Driver::device_, Driver::ranks_, Driver::solver_, Driver::state_, Driver::total_;
+  using HermiteIntegrator<Real>::gravity_, HermiteIntegrator<Real>::profile_;
+  using HermiteIntegrator<Real>::most_evaluations_, HermiteIntegrator<Real>::everywhere_;
   template <class Self>
   static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
     arena.room(self.active_, n);
@@ -91,15 +80,6 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   void count_levels(std::int64_t n, const std::int64_t* places, std::int64_t sign);
   void sum_news(std::int64_t& active, std::int64_t& repeated);
 
-  TimeOptions options_;
-  SolverOptions gravity_;
-  Device device_;
-  Profile* profile_;
-  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
-  std::unique_ptr<Solver<Real>> solver_;
-  SharedEvaluation<Real> evaluation_;
-  std::int64_t total_ = 0;  // particles on all ranks
-
   // Scratch, derived from the state.
   std::vector<std::int64_t> chunk_next_;  // the earliest end of a step within each chunk of particles
   std::int64_t active_count_ = 0;
@@ -116,8 +96,7 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
 
 template <class Real>
 void HermiteCpu<Real>::start(ParticleSource& particles, double time) {
-  total_ = particles.count();
-  state_.start(particles, time, ranks_.get());
+  this->start_particles(particles, time);
   allocate_scratch();
   Buffer<Real> potential(device_, count());
   prepare(0, 0, false);
@@ -145,7 +124,7 @@ void HermiteCpu<Real>::allocate_scratch() {
 template <class Real>
 void HermiteCpu<Real>::prepare(std::int64_t now, double offset, bool predict) {
   Profile::Scope scope(profile_, "predict");
-  evaluation_.prepare([&] { solver_->prepare(predict ? state_.sources_at(now, offset) : state_.sources()); });
+  solver_->prepare(predict ? state_.sources_at(now, offset) : state_.sources());
 }
 
 /// Forces into new_a_ and new_j_, entry t for the t-th listed particle; without a list for all.
@@ -156,13 +135,8 @@ void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, doubl
   forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
   forces.jx = new_j_.x.data(), forces.jy = new_j_.y.data(), forces.jz = new_j_.z.data();
   forces.potential = potential;
-  try {
-    evaluation_.evaluate(*solver_, index, n,
-                         want_acceleration | want_jerk | (potential ? unsigned{want_potential} : 0u), forces);
-  } catch (const CoincidentParticles& collision) {
-    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
-    throw with_ids(collision, id(collision.first()), id(collision.second()), time);
-  }
+  const unsigned want = want_acceleration | want_jerk | (potential ? unsigned{want_potential} : 0u);
+  this->evaluate_at(*solver_, index, n, want, forces, time);
 }
 
 /// Block steps until the next one would end beyond `limit`.
@@ -334,8 +308,7 @@ void HermiteCpu<Real>::finish(double end) {
 
 template <class Real>
 void HermiteCpu<Real>::restore(StateInput& from) {
-  state_.restore(from, ranks_.get());
-  total_ = from.get_value<std::int64_t>("count");
+  this->restore_particles(from);
   allocate_scratch();
   reschedule_all();
 }
@@ -349,7 +322,7 @@ std::int64_t HermiteCpu<Real>::device_bytes(std::int64_t n) const {
     arena.count<std::int64_t>(n);
   }
   arena.count<Real>(n);  // potentials, at the start
-  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
+  return this->particle_bytes(n) + arena.bytes();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "device/streams.cuh"
+#include "gravity/direct_solver.cuh"
 #include "gravity/direct_spread_cuda.cuh"
 #include "gravity/wrapped_solver.hpp"
 #include "time/block_steps.hpp"
@@ -28,30 +29,21 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   using Real = typename SourcePack<P>::Sum;  // float for single, double for mixed and full
 
   HermiteCuda(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : HermiteIntegrator<Real>(context.device, time),
-        options_(time),
-        gravity_(gravity),
-        device_(context.device),
-        profile_(context.profile),
-        ranks_(context.communicator->size() > 1 ? context.communicator : nullptr),
-        laws_(external_laws<Real>(gravity, device_)) {
-    if (ranks_) {
-      auto spread = std::make_unique<DistributedDirectCuda<P>>(gravity, device_, ranks_);
-      spread_ = spread.get(), sums_ = &spread->sums(), pairs_ = spread.get();
-      solver_ = std::move(spread);
-    } else {
-      auto whole = std::make_unique<DirectCuda<P>>(gravity, device_);
-      sums_ = &whole->sums(), pairs_ = whole.get();
-      solver_ = std::move(whole);
-    }
-    if (laws_.size() > 0) solver_ = add_external_potentials(std::move(solver_), gravity, device_);
+      : HermiteIntegrator<Real>(time, gravity, context), laws_(external_laws<Real>(gravity, device_)) {
+    AnySolver& plain = solver_->plain();
+    if (auto* const of_ranks = dynamic_cast<DistributedDirectCuda<P>*>(&plain))
+      spread_ = of_ranks, sums_ = &of_ranks->sums(), pairs_ = of_ranks;
+    else if (auto* const whole = dynamic_cast<DirectCuda<P>*>(&plain))
+      sums_ = &whole->sums(), pairs_ = whole;
+    else
+      throw Error(ErrorKind::input, "time.integrator: expected gravity.solver = \"direct\" for hermite on a GPU, found " +
+                                        gravity.solver + "; use run.device = \"cpu\"");
     int multiprocessors = 0;
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.ordinal()),
           "multiprocessor count");
     correct_blocks_ = static_cast<unsigned>(4 * multiprocessors);
   }
 
-  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -61,9 +53,10 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   std::vector<StepClass> step_classes() const override;
 
  private:
-  using HermiteIntegrator<Real>::state_;
-  using HermiteIntegrator<Real>::most_evaluations_;
-  using HermiteIntegrator<Real>::everywhere_;
+  using Driver = StepDriver<HermiteState<Real>>;
+  using Driver::options_, Driver::device_, Driver::ranks_, Driver::solver_, Driver::state_, Driver::total_;
+  using HermiteIntegrator<Real>::gravity_, HermiteIntegrator<Real>::profile_;
+  using HermiteIntegrator<Real>::most_evaluations_, HermiteIntegrator<Real>::everywhere_;
   template <class Self>
   static void room_for_forces(Self& self, Arena& arena, std::int64_t n) {
     room(arena, self.new_a_, n), room(arena, self.new_j_, n);
@@ -76,8 +69,6 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   StepArrays<Real> arrays();
   Correction<P> correction();
   Forces<Real> forces();
-  void evaluate(Solver<Real>& solver, std::int64_t n, const std::int64_t* index, unsigned want,
-                const Forces<Real>& into, double time);
   void launch_begin();
   void launch_end(const Correction<P>& correction);
   void launch_piece(const Correction<P>& correction);
@@ -89,18 +80,11 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   [[noreturn]] void report_fault();
   std::int64_t tick_at(double time) const;
 
-  TimeOptions options_;
-  SolverOptions gravity_;
-  Device device_;
-  Profile* profile_;
-  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
-  std::unique_ptr<Solver<Real>> solver_;
   Solver<Real>* pairs_ = nullptr;               // it without external potentials, which the kernels of a step add
   DirectSums<P>* sums_ = nullptr;               // of the solver
   DistributedDirectCuda<P>* spread_ = nullptr;  // the solver of ranks
   Buffer<physics::ExternalLaw<Real>> laws_;     // of external potentials
   unsigned correct_blocks_ = 0;
-  std::int64_t total_ = 0;  // particles on all ranks
 
   // Scratch, derived from the state.
   VectorBuffer<Real> new_a_, new_j_;
@@ -184,31 +168,18 @@ Correction<P> HermiteCuda<P>::correction() {
   return c;
 }
 
-/// Forces by a solver, with coincident particles named by their ids.
-template <Precision P>
-void HermiteCuda<P>::evaluate(Solver<Real>& solver, std::int64_t n, const std::int64_t* index, unsigned want,
-                              const Forces<Real>& into, double time) {
-  try {
-    solver.evaluate({index, n, n}, want, into);
-  } catch (const CoincidentParticles& collision) {
-    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
-    throw with_ids(collision, id(collision.first()), id(collision.second()), time);
-  }
-}
-
 template <Precision P>
 void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   Profile::Scope scope(profile_, "start");
   device_.make_current();
-  total_ = particles.count();
-  state_.start(particles, time, ranks_.get());
+  this->start_particles(particles, time);
   Arena arena(device_);
   room_for_forces(*this, arena, state_.count());
   Buffer<Real> potential(device_, state_.count());
   solver_->prepare(state_.sources());
   auto into = forces();
   into.potential = potential.data();
-  evaluate(*solver_, state_.count(), nullptr, want_acceleration | want_jerk | want_potential, into, time);
+  this->evaluate_at(*solver_, nullptr, state_.count(), want_acceleration | want_jerk | want_potential, into, time);
   state_.counts.interactions += total_ * total_;
   state_.set_first_forces(new_a_, new_j_, potential, options_, gravity_, ranks_.get());
   allocate_scratch();
@@ -216,8 +187,7 @@ void HermiteCuda<P>::start(ParticleSource& particles, double time) {
 
 template <Precision P>
 void HermiteCuda<P>::restore(StateInput& from) {
-  state_.restore(from, ranks_.get());
-  total_ = from.get_value<std::int64_t>("count");
+  this->restore_particles(from);
   allocate_scratch();
 }
 
@@ -301,7 +271,7 @@ bool HermiteCuda<P>::step_with_ranks() {
   for (int evaluation = 1; evaluation == 1 || schedule_.repeated > 0; ++evaluation) {
     device_schedule_.from_host(&schedule_);
     if (state_.count() > 0) launch_begin();
-    evaluate(*pairs_, n, active_.data(), want_acceleration | want_jerk, forces(), end);
+    this->evaluate_at(*pairs_, active_.data(), n, want_acceleration | want_jerk, forces(), end);
     launch_end(c);
     n = agree_on_step(n, evaluation, end);
   }
@@ -415,7 +385,7 @@ void HermiteCuda<P>::finish(double end) {
   c.on_grid = false;
   c.collected = true;
   for (c.step.evaluation = 1; c.step.evaluation <= (everywhere_ ? most_evaluations_ : 1); ++c.step.evaluation) {
-    evaluate(*pairs_, n, active_.data(), want_acceleration | want_jerk, forces(), end);
+    this->evaluate_at(*pairs_, active_.data(), n, want_acceleration | want_jerk, forces(), end);
     launch_end(c);
     if (ranks_) agree_on_step(n, c.step.evaluation, end);
   }
@@ -428,7 +398,7 @@ std::int64_t HermiteCuda<P>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_forces(*this, arena, n);
   room_for_blocks(*this, arena, n, most_chunks);
-  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
+  return this->particle_bytes(n) + arena.bytes();
 }
 
 }  // namespace

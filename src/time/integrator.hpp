@@ -52,15 +52,13 @@ struct StepClass {
 /// show() for files and energies, save() for checkpoints, idle_solver() for other evaluations. finish() takes the last
 /// step, to exactly the end.
 /// Always: which steps are taken depends on the state and the options only, neither on the limits of advance() nor on
-/// what was shown or saved in between. With several ranks all ranks make all calls together.
+/// what was shown or saved in between. With several ranks all ranks make all calls together, and each rank has only its
+/// share of the particles (comm/shares.hpp): start() and restore() read the whole, and take the share; show() and
+/// save() give a rank's own, in the order of the input, and rank 0 all else; probe_forces() takes places among a rank's
+/// own. StepDriver (time/step_driver.hpp) does all that.
 class PERGOLA_API Integrator {
  public:
   virtual ~Integrator() = default;
-
-  /// Whether the particles are distributed: each rank has only its share (comm/shares.hpp), from the start to the end.
-  /// start() and restore() then read the whole, and each rank takes its share. show() and save() give a rank's own
-  /// particles, in the order of the input, and rank 0 all else. probe_forces() takes places among a rank's own.
-  virtual bool distributed() const { return false; }
 
   /// Takes the particles to the device and evaluates the first forces.
   virtual void start(ParticleSource& particles, double time) = 0;

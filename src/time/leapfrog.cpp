@@ -8,16 +8,13 @@
 #include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "device/stage_clock.hpp"
-#include "domain/share_source.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/particle_failure.hpp"
-#include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
-#include "time/work_places.hpp"
 
 #include <fmt/core.h>
 
@@ -34,14 +31,13 @@ namespace pergola {
 template <class Real>
 void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Expansion& expansion,
                                 Communicator* ranks) {
-  take_share(particles, ranks, [&](ParticleSource& own) {
-    if (!expansion.given()) return this->take(own);
-    ScaledVelocities momenta(own, 1 / expansion.shown_velocity(time));
-    this->take(momenta);
-  });
+  if (expansion.given()) {
+    ScaledVelocities momenta(particles, 1 / expansion.shown_velocity(time));
+    RunState<Real>::start(momenta, time, ranks);
+  } else {
+    RunState<Real>::start(particles, time, ranks);
+  }
   mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
-  start_time = time;
-  counts = {};
 }
 
 template <class Real>
@@ -57,33 +53,10 @@ LeapfrogArrays<Real> LeapfrogState<Real>::arrays() {
   return arrays;
 }
 
-/// Places and velocities as they are; a solver that moves particles between ranks also gets ids.
-template <class Real>
-Sources<Real> LeapfrogState<Real>::sources() const {
-  const auto &place = this->x, &speed = this->v;
-  Sources<Real> sources;
-  sources.count = this->count();
-  sources.x = place.x.data(), sources.y = place.y.data(), sources.z = place.z.data();
-  sources.vx = speed.x.data(), sources.vy = speed.y.data(), sources.vz = speed.z.data();
-  sources.mass = this->mass.data();
-  sources.species = this->species.data();
-  sources.mass_quantum = mass_quantum;
-  return sources;
-}
-
-template <class Real>
-void LeapfrogState<Real>::save(StateSource& to) const {
-  this->FieldList::save(to);
-  to.put_value("start_time", start_time);
-  to.put_value("counts", counts);
-}
-
 template <class Real>
 void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
-  this->FieldList::restore(from, ranks ? ranks->rank() : 0, ranks ? ranks->size() : 1);
+  RunState<Real>::restore(from, ranks);
   mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
-  start_time = from.get_value<double>("start_time");
-  counts = from.get_value<StepCounts>("counts");
 }
 
 /// The last state of one particle, for an error message.
@@ -107,6 +80,16 @@ void LeapfrogState<Real>::fail_where(std::int64_t place, std::int64_t kind, cons
 
 template struct LeapfrogState<float>;
 template struct LeapfrogState<double>;
+
+template <class Real>
+std::unique_ptr<LeapfrogLoops<Real>> make_leapfrog_loops(const Device& device) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_leapfrog_loops_cuda<Real>(device);
+  }
+  return make_leapfrog_loops_cpu<Real>(device);
+}
+template std::unique_ptr<LeapfrogLoops<float>> make_leapfrog_loops(const Device& device);
+template std::unique_ptr<LeapfrogLoops<double>> make_leapfrog_loops(const Device& device);
 
 namespace {
 
@@ -161,14 +144,6 @@ class OrderKeeper {
   std::int64_t steps_ = 0;
 };
 
-template <class Real>
-std::unique_ptr<LeapfrogLoops<Real>> make_shared_step_loops(const Device& device) {
-  if (device.is_cuda()) {
-    if constexpr (cuda_built) return make_leapfrog_loops_cuda<Real>(device);
-  }
-  return make_leapfrog_loops_cpu<Real>(device);
-}
-
 /// Kick-drift-kick leapfrog with one step for all particles. Springel 2005, section 4.1.
 ///
 /// A step: (1) the closing kick of the step before, the opening kick and the drift in one pass, (2) forces. The closing
@@ -176,11 +151,12 @@ std::unique_ptr<LeapfrogLoops<Real>> make_shared_step_loops(const Device& device
 /// looked at afterwards (settle); an adaptive step is looked at each time.
 /// The solver may want an order of the particles in memory (sort); no result depends on it.
 template <class Real>
-class Leapfrog final : public Integrator {
+class Leapfrog final : public StepDriver<LeapfrogState<Real>> {
+  using Driver = StepDriver<LeapfrogState<Real>>;
+
  public:
   Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
-  bool distributed() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -194,32 +170,27 @@ class Leapfrog final : public Integrator {
                                           expansion_.drift(time_, time), expansion_.kick(time_, time),
                                           expansion_.shown_velocity(time), box_});
   }
-  StepCounts counts() const override { return state_.counts; }
   std::vector<StepClass> step_classes() const override { return {{options_.adaptive ? wanted_step_ : step_, total_}}; }
   void save(StateSource& to) const override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
-  AnySolver* idle_solver() override {
-    solver_->set_clock(nullptr);
-    return solver_.get();
-  }
   void pause_every(std::int64_t steps) override { pause_every_ = steps; }
   std::optional<BorrowedParticles> lend() override;
   void take_back() override;
   std::shared_ptr<void> leave_borrowed() override { return state_.leave_borrowed(); }
-  std::int64_t outside() const override { return solver_->outside(); }
   std::vector<std::string> choices() const override {
-    std::vector<std::string> all = solver_->choices();
+    std::vector<std::string> all = Driver::choices();
     if (!step_choice_.empty()) all.insert(all.begin(), step_choice_);
     return all;
   }
   std::string remark() const override {
-    const std::string of_forces = solver_->remark();
+    const std::string of_forces = Driver::remark();
     return step_remark_ + (step_remark_.empty() || of_forces.empty() ? "" : "; ") + of_forces;
   }
 
  private:
-  std::int64_t count() const { return state_.count(); }
+  using Driver::options_, Driver::device_, Driver::ranks_, Driver::solver_, Driver::clock_, Driver::state_;
+  using Driver::work_places_, Driver::total_, Driver::count;
   double next_time() const;
   void step(double dt, double end, double steps = 1);
   void evaluate(double time);
@@ -235,21 +206,10 @@ class Leapfrog final : public Integrator {
   double least_step(const StepWish& wish);
   void end_where_not_finite(std::int64_t place, double time) const;
 
-  TimeOptions options_;
   Expansion expansion_;
   StepWish wish_;
   Box box_;
-  Device device_;
-  bool alone_;
-  std::shared_ptr<Communicator> ranks_;  // of distributed particles; null: all are here
-  std::unique_ptr<Solver<Real>> solver_;
-  SharedEvaluation<Real> evaluation_;
   std::unique_ptr<LeapfrogLoops<Real>> loops_;
-  StageClock clock_;
-
-  LeapfrogState<Real> state_;
-  WorkPlaces work_places_;
-  std::int64_t total_ = 0;  // particles on all ranks
   double time_ = 0;
   double pending_kick_ = 0;  // what the velocities lack at time_: the closing kick of the last step
   double step_ = 0;          // fixed: as it was given or chosen at the start
@@ -272,19 +232,10 @@ class Leapfrog final : public Integrator {
 /// Jerks are needed only to choose a step where softening is zero.
 template <class Real>
 Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-    : options_(time),
+    : Driver(time, gravity, context),
       expansion_(time.background),
       box_(box_of(gravity)),
-      device_(context.device),
-      alone_(context.communicator->size() == 1),
-      ranks_(!alone_ && can_distribute(gravity, context.device) ? context.communicator : nullptr),
-      solver_(ranks_ ? make_distributed_solver<Real>(gravity, context.device, ranks_)
-                     : make_solver<Real>(gravity, context.device)),
-      evaluation_(context.device, context.communicator, ranks_ != nullptr),
-      loops_(make_shared_step_loops<Real>(context.device)),
-      clock_(context.device, context.profile),
-      state_(context.device),
-      work_places_(state_, *solver_, ranks_) {
+      loops_(make_leapfrog_loops<Real>(context.device)) {
   const double cell = solver_->resolution();
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
@@ -362,21 +313,14 @@ void Leapfrog<Real>::evaluate(double time) {
   if (state_.with_jerk()) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
-  evaluation_.prepare([&] {
-    Sources<Real> sources = state_.sources();
-    sources.moment = time;
-    sources.longest_step = options_.step_max;
-    sources.id = work_places_.places();
-    expansion_.soften(*solver_, wish_.softening, time);
-    solver_->prepare(sources);
-  });
-  try {
-    const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
-    evaluation_.evaluate(*solver_, nullptr, count(), want, forces);
-  } catch (const CoincidentParticles& collision) {
-    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
-    throw with_ids(collision, id(collision.first()), id(collision.second()), expansion_.shown_time(time));
-  }
+  Sources<Real> sources = state_.sources();
+  sources.moment = time;
+  sources.longest_step = options_.step_max;
+  sources.id = work_places_.places();
+  expansion_.soften(*solver_, wish_.softening, time);
+  solver_->prepare(sources);
+  const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
+  this->evaluate_at(*solver_, nullptr, count(), want, forces, expansion_.shown_time(time));
   clock_.end();
   if (solver_->info().pairwise) state_.counts.interactions += total_ * total_;
 }
@@ -446,8 +390,8 @@ void Leapfrog<Real>::step(double dt, double end, double steps) {
   if (work_places_.may_move()) clock_.begin("to work");
   work_places_.begin_step(steps, {&state_.a.x, &state_.a.y, &state_.a.z, &state_.j.x, &state_.j.y, &state_.j.z});
   clock_.end();
-  const bool due = alone_ ? queued_.size() == 1 && keeper_.due()
-                          : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
+  const bool due = !ranks_ ? queued_.size() == 1 && keeper_.due()
+                           : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
   if (unsorted_ || (due && state_.given_places().size() > 0)) sort();
   work_places_.do_or_fail_at_home([&] { evaluate(end); });
   pending_kick_ = close;
@@ -486,7 +430,7 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
     const double length = options_.adaptive ? wanted_step_ : step_;
     step(length, next_time(), (reach - time_) / length);
     const std::int64_t most = state_.given_places().size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
-    const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < most;
+    const bool queue_more = device_.is_cuda() && !ranks_ && static_cast<std::int64_t>(queued_.size()) < most;
     const bool pause = pause_every_ > 0 && state_.counts.steps % pause_every_ == 0;
     if (queue_more && !options_.adaptive && !pause) continue;
     settle();
@@ -552,8 +496,7 @@ void Leapfrog<Real>::save(StateSource& to) const {
 /// The particles stay in the order in which they were saved until the first step has used their accelerations.
 template <class Real>
 void Leapfrog<Real>::restore(StateInput& from) {
-  state_.restore(from, ranks_.get());
-  total_ = from.get_value<std::int64_t>("count");
+  this->restore_particles(from);
   time_ = from.get_value<double>("time");
   pending_kick_ = from.get_value<double>("pending_kick");
   wanted_step_ = from.get_value<double>("wanted_step");
@@ -568,7 +511,7 @@ std::int64_t Leapfrog<Real>::device_bytes(std::int64_t n) const {
     room_for_order(*this, arena, n, work);
     arena.count<std::uint32_t>(n);  // FieldList::keep_order
   }
-  return n * state_.bytes_per_particle() + arena.bytes() + work_places_.bytes(n) + solver_->device_bytes(n);
+  return this->particle_bytes(n) + arena.bytes();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "time/integrator.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/particle_failure.hpp"
+#include "time/step_driver.hpp"
 
 namespace pergola {
 
@@ -83,6 +84,7 @@ class ScaledVelocities final : public DeviceSource {
     DeviceSource* const made = source_.device_source();
     return made && made->put(device, factor * factor_, to, portion);
   }
+  void let_go() override { source_.let_go(); }
   double box_side() const override { return source_.box_side(); }
   double total_mass() const override { return source_.total_mass(); }
 
@@ -94,22 +96,23 @@ class ScaledVelocities final : public DeviceSource {
 /// The particles of a leapfrog run on their device, with shared or with block steps: the fields of a store, which save,
 /// restore, reorder and move together, and what is derived from them.
 template <class Real>
-struct LeapfrogState : ParticleStore<Real> {
+struct LeapfrogState : RunState<Real> {
   VectorField<Real> a{*this, "acceleration"};
   VectorField<Real> j{*this, "jerk", FieldUse::derived};  // where the step is chosen from it
   double mass_quantum = 0;
-  double start_time = 0;
-  StepCounts counts;
 
-  explicit LeapfrogState(const Device& on) : ParticleStore<Real>(on) { choose_jerk(false); }
+  explicit LeapfrogState(const Device& on) : RunState<Real>(on) { choose_jerk(false); }
   void choose_jerk(bool wanted) { j.set_used(wanted); }
   bool with_jerk() const { return j.x.used(); }
 
   /// Takes the particles, with `ranks` (null: one rank) the share of this rank; accelerations are zero.
   void start(ParticleSource& particles, double time, const Expansion& expansion, Communicator* ranks);
   LeapfrogArrays<Real> arrays();
-  Sources<Real> sources() const;
-  void save(StateSource& to) const;
+  Sources<Real> sources() const {
+    Sources<Real> sources = RunState<Real>::sources();
+    sources.mass_quantum = mass_quantum;
+    return sources;
+  }
   void restore(StateInput& from, Communicator* ranks);
   /// The particle at a place in memory, for the record of a failure.
   ParticleState particle_at(std::int64_t place, double time) const;

@@ -85,6 +85,8 @@ class LeapfrogLoops {
 };
 
 template <class Real>
+PERGOLA_API std::unique_ptr<LeapfrogLoops<Real>> make_leapfrog_loops(const Device& device);
+template <class Real>
 std::unique_ptr<LeapfrogLoops<Real>> make_leapfrog_loops_cpu(const Device& device);
 template <class Real>
 std::unique_ptr<LeapfrogLoops<Real>> make_leapfrog_loops_cuda(const Device& device);

@@ -65,7 +65,7 @@ std::uint64_t id_of(const Store& store, std::int64_t place, std::int64_t total, 
 Error too_many_ticks(double time);
 
 /// The same collision with the ids of the two particles and the time in its message.
-CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,
-                             double time);
+PERGOLA_API CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first,
+                                         std::uint64_t second, double time);
 
 }  // namespace pergola

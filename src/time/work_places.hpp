@@ -13,7 +13,7 @@ namespace pergola {
 /// (comm/shares.hpp), or, while many steps follow one another, with the ranks that the solver has work on them, so that
 /// a step need not send all of them there and their forces back. No result depends on it. All ranks make all calls but
 /// the const ones.
-class WorkPlaces {
+class PERGOLA_API WorkPlaces {
  public:
   /// To go out and home again a particle takes what it sends in some three steps at home: so many at least must follow
   /// one another.

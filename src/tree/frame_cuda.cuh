@@ -3,7 +3,7 @@
 //
 // Two launches: bounds_kernel makes one row of nine values per block, frame_kernel reduces the rows in one block and
 // writes the frame to device memory. Nothing waits for the host. A value that is not finite reaches `finite`.
-#include "base/exact_sum.hpp"
+#include "device/exact_terms.cuh"
 #include "tree/octree_cuda.cuh"
 
 namespace pergola::tree {
@@ -49,47 +49,13 @@ inline __device__ void widen(double (&value)[bound_values], int axis, double low
   value[3 + axis] = high > value[3 + axis] || isnan(high) ? high : value[3 + axis];
 }
 
-/// A block's part of the exact sum of all masses. A thread keeps the limbs of its last number in registers.
-class MassSum {
- public:
-  using Limb = unsigned long long;  // of atomicAdd; two's complement
-  __device__ explicit MassSum(Limb* limbs) : limbs_(limbs) {
-    for (auto k = threadIdx.x; k < ExactSum::limbs; k += blockDim.x) limbs_[k] = 0;
-    __syncthreads();
-  }
-  __device__ void add(double mass) {
-    const ExactSum::Part part = ExactSum::part(mass);
-    if (part.first != sum_.first) flush(), sum_.first = part.first;
-    for (int k = 0; k < 3; ++k) sum_.value[k] += part.value[k];
-  }
-  /// Whole numbers: the order of the atomics does not matter. With one carry no limb of the sum overflows.
-  __device__ void finish(Limb* total) {
-    flush();
-    __syncthreads();
-    for (auto k = threadIdx.x; k + 1 < ExactSum::limbs; k += blockDim.x) {
-      const auto limb = static_cast<long long>(limbs_[k]);
-      if (limb == 0) continue;
-      atomicAdd(&total[k], static_cast<Limb>(limb & 0xffffffffLL));
-      atomicAdd(&total[k + 1], static_cast<Limb>(limb >> 32));
-    }
-  }
-
- private:
-  __device__ void flush() {
-    for (int k = 0; k < 3; ++k) {
-      if (sum_.value[k] != 0) atomicAdd(&limbs_[sum_.first + k], static_cast<Limb>(sum_.value[k]));
-      sum_.value[k] = 0;
-    }
-  }
-  Limb* limbs_;
-  ExactSum::Part sum_{0, {0, 0, 0}};
-};
-
 /// A grid-stride loop over the particles; `partial` has bound_values numbers per block.
 template <class Real>
-__global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Limb* limbs) {
-  __shared__ MassSum::Limb block_limbs[ExactSum::limbs];
-  MassSum exact(block_limbs);
+__global__ void bounds_kernel(Points<Real> points, double* partial, cuda::BlockExactSum::Limb* limbs) {
+  __shared__ cuda::BlockExactSum::Limb block_limbs[ExactSum::limbs];
+  cuda::BlockExactSum exact;
+  exact.begin(block_limbs);
+  __syncthreads();
   double value[bound_values];
   start_bounds(value);
   bool finite = true;
@@ -106,7 +72,9 @@ __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Lim
     value[7] = mass < value[7] ? mass : value[7], value[8] = mass > value[8] ? mass : value[8];
     if (isfinite(mass)) exact.add(mass);
   }
-  exact.finish(limbs);
+  exact.flush();
+  __syncthreads();
+  exact.add_to(limbs);
   // Bounds of what is not finite are infinite.
   if (!finite) value[3] = INFINITY;
   reduce_block(value, partial + blockIdx.x * bound_values);
@@ -115,7 +83,7 @@ __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Lim
 /// The sum of equal masses does not depend on their order. Other masses are summed exactly; in a periodic box all are,
 /// so that the sum does not depend on the distribution over ranks. Leaves zeros in the limbs. In a periodic box the
 /// cube is that of the box.
-static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, Box box, double apart,
+static __global__ void frame_kernel(const double* partial, cuda::BlockExactSum::Limb* limbs, Box box, double apart,
                                     double given_mass, BuildReport* to) {
   double value[bound_values];
   start_bounds(value);

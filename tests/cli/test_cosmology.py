@@ -408,7 +408,7 @@ class Cosmology(harness.CliTest):
         config = self.config(MODEL)
         refused = {"cosmology.omega_matter=0.25 particles.omega_matter=0.3": "particles.omega_matter",
                    "cosmology.omega_mater=0.3": "omega_matter", "cosmology.h=0": "cosmology.h",
-                   "time.integrator=hermite": "time.integrator", "run.end_time=0.5": "run.end_redshift",
+                   "time.integrator=hermite": "time.integrator", "run.end_time=0.5 run.end_redshift=1": "run.end_redshift",
                    "particles.n=100": "cube", "gravity.solver=direct": "gravity.solver",
                    "particles.transfer=none.dat": "none.dat", "gravity.mesh.boundary=isolated": "periodic"}
         for sets, says in refused.items():

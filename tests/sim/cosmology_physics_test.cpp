@@ -264,7 +264,7 @@ TEST_P(LargeWavesOn, AreTheSumsOfAllParticlesOnAnyNumberOfRanks) {
       for (std::size_t i = 0; i < own.x.size(); ++i)
         own.x[i] = p.x[first + i], own.y[i] = p.y[first + i], own.z[i] = p.z[first + i],
         own.mass[i] = p.mass[first + i], own.id[i] = p.id[first + i];
-      EXPECT_EQ(distributed_large_waves(communicator, n, *show_particles(device(1), own), side), found);
+      EXPECT_EQ(large_waves(*show_particles(device(1), own), side, communicator), found);
     });
 }
 

@@ -68,7 +68,40 @@ TEST(HardPairs, AreNamedIfTheStepsCannotFollowThem) {
   EXPECT_NE(coarse[0].find("time.step"), std::string::npos) << coarse[0];
 }
 
-TEST(HardPairs, AreNotLookedAtWithSofteningOrAMesh) {
+// At an axis of half the softening length a circular orbit's energy is positive: 1/(2 · 0.5) > 1/√(1 + 0.25).
+TEST(HardPairs, AreNamedIfSofteningIsTooLongForThem) {
+  RunConfig config = config_with("1");
+  const Particles particles = with_pair(400, 1e-4, 0.3);
+  EXPECT_EQ(softened_pairs_remark(config, particles), "");
+  config.gravity.softening = Softening::same(2e-4);
+  config.gravity.solver = "tree";
+  const std::string said = softened_pairs_remark(config, particles);
+  EXPECT_NE(said.find("1000001"), std::string::npos) << said;
+  EXPECT_NE(said.find("gravity.softening = 0.0002"), std::string::npos) << said;
+  config.gravity.softening = Softening::same(3e-5);
+  EXPECT_EQ(softened_pairs_remark(config, particles), "");
+  config.gravity.softening = Softening::same(4e-5);
+  EXPECT_NE(softened_pairs_remark(config, particles), "");
+  ModelOptions alone;
+  alone.n = 400;
+  EXPECT_EQ(softened_pairs_remark(config, make_model("plummer", alone)), "");
+  // Neighbours at a cold start are bound, but no binaries.
+  alone = {};
+  alone.n = 1000;
+  config.gravity.softening = Softening::same(0.05);
+  EXPECT_EQ(softened_pairs_remark(config, make_model("cube", alone)), "");
+  config.gravity.softening = Softening::same(4e-5);
+  // A run says it.
+  config.gravity.solver = "direct";
+  GravitySystem run(config, particles);
+  const auto remarks = run.remarks();
+  EXPECT_TRUE(std::any_of(remarks.begin(), remarks.end(), [](const Remark& remark) {
+    return remark.text.find("particles 1000001 and 1000002") != std::string::npos ||
+           remark.text.find("particles 1000002 and 1000001") != std::string::npos;
+  }));
+}
+
+TEST(HardPairs, AreNotWatchedWithSofteningOrAMesh) {
   EXPECT_TRUE(watches_pairs(config_with("1"), 100));
   RunConfig soft = config_with("1");
   soft.gravity.softening = Softening::same(0.01);

@@ -2,6 +2,10 @@
 
 #include <cmath>
 
+#include "time/leapfrog_loops.hpp"
+#include "time/show_rules.hpp"
+#include "time/step_driver.hpp"
+
 namespace pergola {
 
 namespace {
@@ -13,20 +17,30 @@ double toy_step(const TimeOptions& time) {
   return given == time.own.end() ? 0.01 : number_of(given->second).value_or(0.01);
 }
 
-class ToyIntegrator final : public Integrator {
+template <class Real>
+struct ToyState : RunState<Real> {
+  VectorField<Real> a{*this, "acceleration"};
+  using RunState<Real>::RunState;
+};
+
+/// Nothing here knows of ranks or devices.
+template <class Real>
+class ToyIntegrator final : public StepDriver<ToyState<Real>> {
  public:
   ToyIntegrator(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : step_(toy_step(time)), device_(context.device), solver_(make_solver(gravity, context.device)) {}
+      : StepDriver<ToyState<Real>>(time, gravity, context),
+        step_(toy_step(time)),
+        loops_(make_leapfrog_loops<Real>(context.device)) {}
 
   void start(ParticleSource& particles, double time) override {
-    particles.read(0, particles.count(), particles_);
-    start_time_ = time_ = time;
+    this->start_particles(particles, time);
+    time_ = time;
   }
   bool advance(double limit, const std::function<bool()>& enough) override {
     while (next_time() <= limit) {
       step(next_time() - time_);
-      ++counts_.steps;
-      time_ = start_time_ + static_cast<double>(counts_.steps) * step_;
+      ++state_.counts.steps;
+      time_ = state_.start_time + static_cast<double>(state_.counts.steps) * step_;
       if (enough && enough()) return false;
     }
     return true;
@@ -38,57 +52,39 @@ class ToyIntegrator final : public Integrator {
   }
   double time() const override { return time_; }
   std::unique_ptr<ShownParticles> show(double time) const override {
-    Particles shown = particles_;
-    drift(shown, time - time_);
-    return show_particles(device_, shown);
+    return state_.show(
+        ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), 0, time - time_, 0, 1, Box{}});
   }
-  StepCounts counts() const override { return counts_; }
-  void save(StateSource& blocks) const override {
-    blocks.put_value("count", particles_.size());
-    blocks.put_value("start_time", start_time_);
-    blocks.put_value("time", time_);
-    blocks.put_value("steps", counts_.steps);
-    blocks.put("id", particles_.id), blocks.put("species", particles_.species);
-    for (const auto& [name, field] : fields) blocks.put(name, particles_.*field);
+  void save(StateSource& to) const override {
+    state_.save(to);
+    to.put_value("time", time_);
   }
-  void restore(StateInput& blocks) override {
-    const auto n = static_cast<std::size_t>(blocks.get_value<std::int64_t>("count"));
-    start_time_ = blocks.get_value<double>("start_time"), time_ = blocks.get_value<double>("time");
-    counts_.steps = blocks.get_value<std::int64_t>("steps");
-    counts_.particle_steps = counts_.steps * static_cast<std::int64_t>(n);
-    particles_.id = blocks.get<std::uint64_t>("id", n), particles_.species = blocks.get<std::uint8_t>("species", n);
-    for (const auto& [name, field] : fields) particles_.*field = blocks.get<double>(name, n);
+  void restore(StateInput& from) override {
+    this->restore_particles(from);
+    time_ = from.get_value<double>("time");
   }
-  std::int64_t device_bytes(std::int64_t n) const override { return 64 * n + solver_->device_bytes(n); }
-  AnySolver* idle_solver() override { return solver_.get(); }
+  std::int64_t device_bytes(std::int64_t n) const override { return this->particle_bytes(n); }
 
  private:
-  struct NamedField {
-    const char* name;
-    std::vector<double> Particles::*field;
-  };
-  static constexpr NamedField fields[] = {{"mass", &Particles::mass}, {"x", &Particles::x},   {"y", &Particles::y},
-                                          {"z", &Particles::z},       {"vx", &Particles::vx}, {"vy", &Particles::vy},
-                                          {"vz", &Particles::vz}};
+  using StepDriver<ToyState<Real>>::state_;
 
-  double next_time() const { return start_time_ + static_cast<double>(counts_.steps + 1) * step_; }
-  static void add(std::vector<double>& to, double factor, const std::vector<double>& what) {
-    for (std::size_t k = 0; k < to.size(); ++k) to[k] += factor * what[k];
-  }
-  static void drift(Particles& p, double dt) { add(p.x, dt, p.vx), add(p.y, dt, p.vy), add(p.z, dt, p.vz); }
+  double next_time() const { return state_.start_time + static_cast<double>(state_.counts.steps + 1) * step_; }
   void step(double dt) {
-    const auto forces = evaluate_forces(*solver_, device_, particles_, want_acceleration);
-    add(particles_.vx, dt, forces.ax), add(particles_.vy, dt, forces.ay), add(particles_.vz, dt, forces.az);
-    drift(particles_, dt);
-    counts_.particle_steps += particles_.size();
+    LeapfrogArrays<Real> arrays;
+    arrays.count = state_.count();
+    arrays.x = state_.x.x.data(), arrays.y = state_.x.y.data(), arrays.z = state_.x.z.data();
+    arrays.vx = state_.v.x.data(), arrays.vy = state_.v.y.data(), arrays.vz = state_.v.z.data();
+    arrays.ax = state_.a.x.data(), arrays.ay = state_.a.y.data(), arrays.az = state_.a.z.data();
+    Forces<Real> forces;
+    forces.ax = arrays.ax, forces.ay = arrays.ay, forces.az = arrays.az;
+    this->solver_->prepare(state_.sources());
+    this->evaluate_at(*this->solver_, nullptr, arrays.count, want_acceleration, forces, time_);
+    loops_->kick_drift(arrays, {dt, 0, dt, Box{}});
+    state_.counts.particle_steps += this->total_;
   }
 
-  double step_;
-  Device device_;
-  std::unique_ptr<AnySolver> solver_;
-  Particles particles_;
-  double start_time_ = 0, time_ = 0;
-  StepCounts counts_;
+  double step_, time_ = 0;
+  std::unique_ptr<LeapfrogLoops<Real>> loops_;
 };
 
 }  // namespace
@@ -106,8 +102,12 @@ IntegratorEntry toy_integrator_entry() {
           .summary = "kick and drift in turn",
           .keys = {key},
           .fixed_step = toy_step,
-          .make = [](const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-              -> std::unique_ptr<Integrator> { return std::make_unique<ToyIntegrator>(time, gravity, context); }};
+          .make = [](const TimeOptions& time, const SolverOptions& gravity,
+                     const IntegratorContext& context) -> std::unique_ptr<Integrator> {
+            if (gravity.precision == Precision::single)
+              return std::make_unique<ToyIntegrator<float>>(time, gravity, context);
+            return std::make_unique<ToyIntegrator<double>>(time, gravity, context);
+          }};
 }
 
 }  // namespace pergola

@@ -10,9 +10,11 @@
 #include <sstream>
 
 #include "analysis/force_audit.hpp"
+#include "comm/communicator.hpp"
 #include "io/snapshot.hpp"
 #include "run/plan.hpp"
 #include "run/run.hpp"
+#include "sim/gravity_system.hpp"
 #include "toys/toy_integrator.hpp"
 #include "toys/toy_solver.hpp"
 
@@ -88,8 +90,23 @@ TEST_F(Toys, PlanKnowsTheirStepsAndMemory) {
   const auto plan = plan_run(toy_config());
   EXPECT_EQ(plan.steps, 64);
   EXPECT_EQ(plan.steps_basis, "exact: a fixed step");
-  EXPECT_EQ(plan.device_bytes, 64 * (64 + 8));
+  // Id, species, mass, place, velocity, acceleration; and what the solver says.
+  EXPECT_EQ(plan.device_bytes, 64 * (8 + 1 + 8 + 3 * 24 + 8));
   EXPECT_GT(plan.seconds, 0);
+}
+
+TEST_F(Toys, RanksHaveTheBitsOfOne) {
+  for (const char* solver : {"toy", "direct"}) {
+    const auto config = toy_config({std::string("gravity.solver=") + solver});
+    std::vector<std::string> hashes(4);
+    for (const int ranks : {1, 3})
+      run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+        GravitySystem system(config, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+        system.finish();
+        hashes[static_cast<std::size_t>(communicator.rank() + (ranks == 1 ? 3 : 0))] = system.state_hash();
+      });
+    for (std::size_t rank = 0; rank < 3; ++rank) EXPECT_EQ(hashes[rank], hashes[3]) << solver;
+  }
 }
 
 // Reference: x cos(ωt) + v/ω sin(ωt) with ω² = k; the toy is of first order in its step. The energy is that of the
