@@ -77,7 +77,8 @@ function(pergola_compile_together target)
     get_source_file_property(alone ${source} SKIP_PRECOMPILE_HEADERS)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(includes ${source} INCLUDE_DIRECTORIES)
-    if(alone OR options OR includes OR NOT source MATCHES "^/.*\\.cpp$")
+    get_source_file_property(apart ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(alone OR apart OR options OR includes OR NOT source MATCHES "^/.*\\.cpp$")
       continue()
     endif()
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${source})
@@ -93,6 +94,8 @@ function(pergola_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # The compiler takes what a file keeps for itself for a header's when the file is included.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  # And clang a name of another file for one that is shadowed. Loops that shall be vectorised have no branches.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-shadow;-Wno-bitwise-instead-of-logical>")
 endfunction()
 
 # Sanitizers: little optimisation, line numbers only, and one instruction set instead of three, to keep build and tests short.

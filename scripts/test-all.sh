@@ -61,11 +61,15 @@ docs() { of_release docs; }
 site() { of_release site; }
 soak() { of_release soak; }
 clang() {
-  if command -v clang++ >/dev/null; then
-    scripts/build.sh clang pergola_program pergola_tests toys && run_tests build/clang unit slow
-  else
-    echo "skipped: no clang++"
-  fi
+  local compiler
+  for compiler in clang++ clang++-{22..16}; do
+    if command -v "$compiler" >/dev/null && [ "$("$compiler" -dumpversion | cut -d. -f1)" -ge 16 ]; then
+      scripts/build.sh clang -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_C_COMPILER="${compiler/++/}" \
+        pergola_program pergola_tests toys && run_tests build/clang unit slow
+      return
+    fi
+  done
+  echo "skipped: no clang++ of version 16 or newer"
 }
 
 scripts/deps.sh

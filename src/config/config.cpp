@@ -142,10 +142,10 @@ bool set_in_array(const TableArray& of, const std::string& path, const ConfigVal
       auto* table = std::get_if<ConfigValue::Table>(&(*array)[k].data);
       if (!table || (of.by_name ? name_in(*table) : std::to_string(k + 1)) != which) continue;
       std::erase_if(*table, [&](const auto& item) {
-        if (item.first == key) return true;
-        return item.second.source != "--set" && (replaces(key, item.first) || (!off && exclude(key, item.first)));
+        if (item.name == key) return true;
+        return item.value.source != "--set" && (replaces(key, item.name) || (!off && exclude(key, item.name)));
       });
-      table->emplace_back(key, value);
+      table->push_back({key, value});
       return true;
     }
   }

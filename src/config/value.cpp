@@ -26,9 +26,9 @@ ConfigValue convert(const toml::node& node, const std::string& source) {
   if (const auto* table = node.as_table()) {
     ConfigValue::Table entries;
     for (const auto& [key, entry] : *table) {
-      entries.emplace_back(std::string(key.str()), convert(entry, source));
+      entries.push_back({std::string(key.str()), convert(entry, source)});
       // A table's own place is its header; a key's place is more useful than its value's.
-      entries.back().second.line = line_of(key.source());
+      entries.back().value.line = line_of(key.source());
     }
     value.data = std::move(entries);
   } else if (const auto* array = node.as_array()) {

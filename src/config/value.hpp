@@ -13,9 +13,11 @@
 
 namespace pergola {
 
+struct ConfigEntry;
+
 /// One value of a configuration and where it was written. Keeps the TOML library out of every file but one.
 struct ConfigValue {
-  using Table = std::vector<std::pair<std::string, ConfigValue>>;
+  using Table = std::vector<ConfigEntry>;
   using Array = std::vector<ConfigValue>;
   struct Date {};
 
@@ -31,6 +33,12 @@ struct ConfigValue {
   std::string where() const;
   /// The value as a message shows it: -1, "abc", a table.
   std::string found() const;
+};
+
+/// A key of a table. No std::pair: clang wants to know of one whether its values can be made, before they are complete.
+struct ConfigEntry {
+  std::string name;
+  ConfigValue value;
 };
 
 /// Finds the value of a key in the file; null: none.

@@ -19,7 +19,7 @@ class DeviceMessagesTest : public DeviceTest {};
 std::int64_t length_of(int from, int to, int round, int m) {
   return (from + round) % 3 == 0 ? 0 : 1 + (1 << (2 * round + 4)) + 3 * to + m;
 }
-std::vector<double> values_of(int from, int to, int round, int m) {
+[[maybe_unused]] std::vector<double> values_of(int from, int to, int round, int m) {
   std::vector<double> values;
   for (std::int64_t k = 0; k < length_of(from, to, round, m); ++k)
     values.push_back(1e6 * (100 * round + 10 * from + to) + 1e3 * m + static_cast<double>(k % 997));

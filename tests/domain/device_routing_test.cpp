@@ -27,7 +27,7 @@ std::int64_t count_of(int rank, int ranks) { return ranks > 1 && rank == ranks -
 /// Where particle i of a rank goes: rank 0 gets most, the last but one none.
 int goal_of(int rank, std::int64_t i, int ranks) {
   const int goal = static_cast<int>(
-      Philox(5, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(i)).uniform() * 2 * ranks);
+      Philox(5, static_cast<std::uint32_t>(rank), static_cast<std::uint64_t>(i)).uniform() * 2 * ranks);
   return goal >= ranks || (ranks > 2 && goal == ranks - 2) ? 0 : goal;
 }
 double value_of(int rank, std::int64_t i) { return 1e6 * rank + static_cast<double>(i); }
