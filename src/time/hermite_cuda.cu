@@ -36,8 +36,9 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
     else if (auto* const whole = dynamic_cast<DirectCuda<P>*>(&plain))
       sums_ = &whole->sums(), pairs_ = whole;
     else
-      throw Error(ErrorKind::input, "time.integrator: expected gravity.solver = \"direct\" for hermite on a GPU, found " +
-                                        gravity.solver + "; use run.device = \"cpu\"");
+      throw Error(ErrorKind::input,
+                  "time.integrator: expected gravity.solver = \"direct\" for hermite on a GPU, found " +
+                      gravity.solver + "; use run.device = \"cpu\"");
     int multiprocessors = 0;
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.ordinal()),
           "multiprocessor count");

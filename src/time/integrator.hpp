@@ -55,10 +55,13 @@ struct StepClass {
 /// what was shown or saved in between. With several ranks all ranks make all calls together, and each rank has only its
 /// share of the particles (comm/shares.hpp): start() and restore() read the whole, and take the share; show() and
 /// save() give a rank's own, in the order of the input, and rank 0 all else; probe_forces() takes places among a rank's
-/// own. StepDriver (time/step_driver.hpp) does all that.
+/// own. StepDriver (time/step_driver.hpp) does all that; an integrator without it runs on one process only.
 class PERGOLA_API Integrator {
  public:
   virtual ~Integrator() = default;
+
+  /// Whether it knows how to keep a rank's own particles.
+  virtual bool runs_on_ranks() const { return false; }
 
   /// Takes the particles to the device and evaluates the first forces.
   virtual void start(ParticleSource& particles, double time) = 0;

@@ -173,7 +173,13 @@ std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const Solve
   check_options(entry, time);
   if (const auto conflict = integrator_conflict(time, gravity))
     throw Error(ErrorKind::input, fmt::format("{}: {}", conflict->key, conflict->why));
-  return entry.make(time, gravity, context);
+  auto integrator = entry.make(time, gravity, context);
+  if (context.communicator->size() > 1 && !integrator->runs_on_ranks())
+    throw Error(ErrorKind::input,
+                fmt::format("time.integrator: expected one that keeps a rank's own particles (StepDriver), found {} on "
+                            "{} ranks; run it on one",
+                            entry.name, context.communicator->size()));
+  return integrator;
 }
 
 }  // namespace pergola

@@ -67,6 +67,7 @@ class StepDriver : public Integrator {
  public:
   using Real = typename State::Number;
 
+  bool runs_on_ranks() const override { return true; }
   StepCounts counts() const override { return state_.counts; }
   AnySolver* idle_solver() override {
     solver_->set_clock(nullptr);
