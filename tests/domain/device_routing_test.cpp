@@ -23,14 +23,16 @@ std::shared_ptr<Communicator> shared(Communicator& communicator) {
 }
 
 /// A rank's particles: 1000 on rank 1, on the others 300, none on the last of several.
-std::int64_t count_of(int rank, int ranks) { return ranks > 1 && rank == ranks - 1 ? 0 : rank == 1 ? 1000 : 300; }
+[[maybe_unused]] std::int64_t count_of(int rank, int ranks) {
+  return ranks > 1 && rank == ranks - 1 ? 0 : rank == 1 ? 1000 : 300;
+}
 /// Where particle i of a rank goes: rank 0 gets most, the last but one none.
-int goal_of(int rank, std::int64_t i, int ranks) {
+[[maybe_unused]] int goal_of(int rank, std::int64_t i, int ranks) {
   const int goal = static_cast<int>(
       Philox(5, static_cast<std::uint32_t>(rank), static_cast<std::uint64_t>(i)).uniform() * 2 * ranks);
   return goal >= ranks || (ranks > 2 && goal == ranks - 2) ? 0 : goal;
 }
-double value_of(int rank, std::int64_t i) { return 1e6 * rank + static_cast<double>(i); }
+[[maybe_unused]] double value_of(int rank, std::int64_t i) { return 1e6 * rank + static_cast<double>(i); }
 
 /// Lists particles from the last to the first. Routing is DeviceRouting, which a build without CUDA does not have.
 template <class Routing>
