@@ -14,7 +14,8 @@ struct Terms {
   double value[count] = {};
 };
 
-/// Their sums, without any rounding: whatever the order of the terms, and whoever adds which, on any device.
+/// Their sums, without any rounding. They do not depend on the order of the terms, nor on the thread, rank or device
+/// that adds them.
 template <int count>
 class ExactTerms {
  public:

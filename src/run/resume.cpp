@@ -64,8 +64,7 @@ std::string Comparison::what_else(const std::string& key) const {
                             key.starts_with("[") || key.starts_with("units.");
   return fmt::format(
       ", run.end_time and the accuracy (time.eta with steps that are chosen anew, gravity.tree.accuracy); for more "
-      "begin "
-      "a {}",
+      "begin a {}",
       of_particles ? "new run" : "run with a snapshot (particles.file)");
 }
 

@@ -123,7 +123,7 @@ class Simulation:
             # Block times count to 2^21 of the longest steps; a shorter step must still change the time.
             longest = _longest_step(found) * 2**21
             step = found.get("time.step")
-            # Where there are units, the longest step would follow from this end, which nobody has asked for.
+            # Where there are units, the longest step would follow from this end, which was not given.
             others = ("cosmology", "plasma", "particles.file", "particles.parts")
             if "units.system" in found and found.get("particles.model") != "cosmology" and not any(key.startswith(others) for key in found):
                 found.setdefault("time.step_max", 0.125)
