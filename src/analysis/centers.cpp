@@ -6,7 +6,6 @@
 #include "comm/collectives.hpp"
 #include "domain/gather_particles.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/spread_failure.hpp"
 #include "particles/box.hpp"
 
 #include <fmt/format.h>
@@ -104,7 +103,8 @@ Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, c
 /// All ranks find the potentials with the distributed tree.
 Vec3<double> lowest_of_distributed(const AnalysisSnapshot& own, const SolverOptions& options, const Device& device,
                                    const std::shared_ptr<Communicator>& ranks) {
-  const std::int64_t before = places_before(*ranks, own.particles.size());
+  const auto counts = gather_values(*ranks, own.particles.size());
+  const std::int64_t before = std::reduce(counts.begin(), counts.begin() + ranks->rank(), std::int64_t{0});
   const auto id_of = [&](std::int64_t place) {
     std::vector<std::uint64_t> found;
     if (place >= before && place - before < own.particles.size())

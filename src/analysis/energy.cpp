@@ -5,7 +5,6 @@
 #include "gravity/direct.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/source_moves.hpp"
 #include "gravity/wrapped_solver.hpp"
 
 #include <algorithm>
@@ -81,7 +80,7 @@ double sum_potentials(Solver<Real>& solver, const Here& here, const SolverOption
 
 /// The precision of the solver decides about that of the sums' input; sums are doubles.
 double energy_from(AnySolver& solver, const Here& here, const SolverOptions& gravity) {
-  if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
+  if (!here.device().is_cuda()) solver.give_back_memory();
   if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return sum_potentials(*single, here, gravity);
   return sum_potentials(dynamic_cast<Solver<double>&>(solver), here, gravity);
 }
@@ -100,10 +99,7 @@ double finer_energy(const Here& here, const SolverOptions& gravity, const Solver
     if (make_solver(finer, here.device())->device_bytes(n) + n * own > free)
       return energy_from(borrowed->plain(), here, gravity);
   } else if (borrowed) {
-    if constexpr (cuda_built) {
-      if (auto* const moves = dynamic_cast<DeviceSourceMoves*>(&borrowed->plain())) moves->give_back_memory();
-    }
-    if (auto* const moves = dynamic_cast<SourceMoves*>(&borrowed->plain())) moves->give_back_memory();
+    borrowed->give_back_memory();
   }
   return energy_from(finer, here);
 }

@@ -2,7 +2,6 @@
 #include "analysis/energy.hpp"
 #include "device/sort.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/source_moves.hpp"
 
 #include <utility>
 #include <vector>
@@ -72,7 +71,7 @@ bool stored_as_shown(const ShownParticles& shown) {
 }
 
 KnownPotentials potentials_from(AnySolver& solver, const ShownParticles& shown) {
-  if (auto* const moves = dynamic_cast<SourceMoves*>(&solver.plain())) moves->give_back_memory();
+  if (!shown.device().is_cuda()) solver.give_back_memory();
   if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return potentials_by(*single, shown);
   return potentials_by(dynamic_cast<Solver<double>&>(solver), shown);
 }

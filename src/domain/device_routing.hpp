@@ -9,13 +9,14 @@
 #include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "domain/device_messages.hpp"
+#include "domain/particle_way.hpp"
 #include "domain/routing.hpp"
 
 namespace pergola {
 
 /// Routing (domain/routing.hpp) of values that lie on a CUDA device: they are packed and unpacked there, and what stays
 /// on a rank never leaves it. In domain/device_routing_cuda.cu; present where cuda_built is true.
-class DeviceRouting {
+class DeviceRouting final : public ParticleWay {
  public:
   DeviceRouting(const Device& device, std::shared_ptr<Communicator> ranks);
   /// With rooms that are somebody else's, too.
@@ -34,21 +35,32 @@ class DeviceRouting {
   void plan(std::int64_t count, void* work, std::uint32_t* borrowed = nullptr);
   /// All that are kept here go as they stand, the first sent[0] of them to rank 0. All ranks make it together.
   void plan_in_order(const std::vector<std::int64_t>& sent);
-  /// So many are kept here, and stay: they arrive as they stand.
-  void plan_to_stay(std::int64_t count);
-  /// From where `way` has received particles, the k-th of them to places[k], to where they came from: there they arrive
-  /// in the order in which they were listed.
-  void plan_back(const DeviceRouting& way, const std::uint32_t* places);
-  /// The particles that stood at i stand at to[i] from now on.
-  void renumber(const std::uint32_t* to);
-
   /// Whose rooms others may use, too.
   const std::shared_ptr<DeviceMessages>& messages() const { return messages_; }
   /// Particles that are kept here, and those that arrive here, the ones of rank 0 first.
-  std::int64_t kept() const { return kept_; }
-  std::int64_t arriving() const { return arriving_; }
+  std::int64_t kept() const override { return kept_; }
+  std::int64_t arriving() const override { return arriving_; }
   /// Of the kept ones, those that go to other ranks.
-  std::int64_t leaving() const { return listed_.empty() ? 0 : kept_ - listed_[messages_->own_rank()].count; }
+  std::int64_t leaving() const override { return listed_.empty() ? 0 : kept_ - listed_[messages_->own_rank()].count; }
+  void carry(const std::vector<Field>& fields, std::size_t value_bytes) override {
+    Fields all;
+    for (const Field& field : fields) {
+      all.kept[all.count] = const_cast<std::byte*>(field.kept);
+      all.arrived[all.count++] = field.arrived;
+    }
+    carry(all, value_bytes, true);
+  }
+  void carry_back(const std::byte* arrived, std::byte* kept, std::size_t value_bytes) override {
+    Fields one;
+    one.kept[0] = kept, one.arrived[0] = const_cast<std::byte*>(arrived);
+    one.count = 1;
+    carry(one, value_bytes, false);
+  }
+  std::unique_ptr<ParticleWay> in_order(const std::vector<std::int64_t>& sent) const override {
+    auto way = std::make_unique<DeviceRouting>(messages_);
+    way->plan_in_order(sent);
+    return way;
+  }
   /// Of the device's memory, where that many particles are kept, with rooms of messages that are its own; lists: of
   /// plan() and plan_back() without memory that is lent.
   std::int64_t own_bytes(std::int64_t particles, bool lists = true) const {
@@ -80,7 +92,6 @@ class DeviceRouting {
     carry(all, sizeof(V), false);
   }
 
-  static constexpr std::size_t most_fields = 8;
   /// Arrays of the same type, by the places of kept particles and of arriving ones.
   struct Fields {
     void *kept[most_fields] = {}, *arrived[most_fields] = {};

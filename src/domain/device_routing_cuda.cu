@@ -161,30 +161,6 @@ void DeviceRouting::plan_in_order(const std::vector<std::int64_t>& sent) {
   tell_counts(sent);
 }
 
-void DeviceRouting::plan_to_stay(std::int64_t count) {
-  list_ = nullptr;
-  listed_.assign(messages_->size(), {}), arrivals_.assign(messages_->size(), {});
-  listed_[messages_->own_rank()] = arrivals_[messages_->own_rank()] = {0, count};
-  kept_ = arriving_ = count, most_ = 0;
-}
-
-void DeviceRouting::plan_back(const DeviceRouting& way, const std::uint32_t* places) {
-  device_.make_current();
-  make_list(way.arriving_);
-  if (way.arriving_ > 0)
-    device_.memory().copy(list_, places, static_cast<std::size_t>(way.arriving_) * sizeof(std::uint32_t));
-  listed_ = way.arrivals_, arrivals_ = way.listed_;
-  kept_ = way.arriving_, arriving_ = way.kept_, most_ = way.most_;
-}
-
-void DeviceRouting::renumber(const std::uint32_t* to) {
-  device_.make_current();
-  const std::uint32_t* const before = list_;
-  if (!before) make_list(kept_);
-  cuda::launch("particles by number", kept_, device_.stream(),
-               [before, list = list_, to] __device__(std::int64_t k) { list[k] = to[before ? before[k] : k]; });
-}
-
 /// Values that go to each rank, and come from it, in one of several rounds: a message for each rank, its fields one
 /// after the other.
 struct DeviceRouting::Round {
@@ -260,8 +236,7 @@ void DeviceRouting::carry_words(const Fields& fields, bool there) {
 
 void DeviceRouting::carry(const Fields& fields, std::size_t value_bytes, bool there) {
   device_.make_current();
-  const auto with = [&](auto word) { carry_words<decltype(word)>(fields, there); };
-  value_bytes == 8 ? with(std::uint64_t{}) : value_bytes == 4 ? with(std::uint32_t{}) : with(std::uint8_t{});
+  with_value_type(value_bytes, [&]<class Word>(Word) { carry_words<Word>(fields, there); });
 }
 
 }  // namespace pergola

@@ -10,6 +10,7 @@
 
 #include "comm/communicator.hpp"
 #include "device/parallel.hpp"
+#include "domain/particle_way.hpp"
 
 namespace pergola {
 
@@ -21,7 +22,7 @@ struct PlaceRun {
 /// Values of particles that go from the ranks that keep them to those that work on them, and back. What goes from a
 /// rank to another one is in the same order both ways; what stays on a rank is copied straight to its place and not
 /// sent. The memory of a message serves the next ones too.
-class Routing {
+class Routing final : public ParticleWay {
  public:
   Routing() = default;
   /// All ranks make it together. `order`: the places of this rank's particles as they are sent, first those for rank 0,
@@ -53,32 +54,28 @@ class Routing {
     }
   }
 
-  /// For some of the listed particles, by marks of those that are kept here; all ranks make it together.
-  Routing of(const std::vector<std::uint8_t>& marks) const {
-    std::vector<std::uint32_t> order;
-    std::vector<std::int64_t> sent(listed_.size());
-    for (std::size_t r = 0; r < listed_.size(); ++r)
-      for (std::int64_t k = listed_[r].first; k < listed_[r].first + listed_[r].count; ++k)
-        if (const std::uint32_t place = order_[static_cast<std::size_t>(k)]; marks[place])
-          order.push_back(place), ++sent[r];
-    return Routing(*ranks_, threads_, std::move(order), std::move(sent));
-  }
-  /// From where particles have arrived, the k-th of them at places[k], to where they came from: there they arrive in
-  /// the order in which they were listed. For a routing without runs; all ranks make it together.
-  Routing reversed(std::vector<std::uint32_t> places) const {
-    std::vector<std::int64_t> sent;
-    for (const PlaceRun& run : arriving_listed_) sent.push_back(run.count);
-    return Routing(*ranks_, threads_, std::move(places), std::move(sent));
-  }
   /// Listed particles, which are kept here: their number, their places as they are sent, and how many go to others.
-  std::int64_t kept() const { return listed_count_; }
+  std::int64_t kept() const override { return listed_count_; }
   const std::vector<std::uint32_t>& order() const { return order_; }
-  std::int64_t leaving() const { return leaving_count_; }
-  /// Those of the listed ones that stay: in the order, and among the arriving ones.
-  PlaceRun staying() const { return listed_[own()]; }
-  PlaceRun stayed() const { return arriving_listed_[own()]; }
+  std::int64_t leaving() const override { return leaving_count_; }
   /// Particles that arrive here; those of rank 0 come first.
-  std::int64_t arriving() const { return arriving_; }
+  std::int64_t arriving() const override { return arriving_; }
+  void carry(const std::vector<Field>& fields, std::size_t value_bytes) override {
+    with_value_type(value_bytes, [&]<class V>(V) {
+      for (const Field& field : fields)
+        there<V, 1>({reinterpret_cast<const V*>(field.kept)}, {reinterpret_cast<V*>(field.arrived)});
+    });
+  }
+  void carry_back(const std::byte* arrived, std::byte* kept, std::size_t value_bytes) override {
+    with_value_type(value_bytes, [&]<class V>(V) {
+      back<V, 1>({reinterpret_cast<const V*>(arrived)}, {reinterpret_cast<V*>(kept)});
+    });
+  }
+  std::unique_ptr<ParticleWay> in_order(const std::vector<std::int64_t>& sent) const override {
+    std::vector<std::uint32_t> order(static_cast<std::size_t>(std::reduce(sent.begin(), sent.end())));
+    std::iota(order.begin(), order.end(), 0u);
+    return std::make_unique<Routing>(*ranks_, threads_, std::move(order), sent);
+  }
 
   /// From values by the particles' places to those of the arriving particles, of several fields at once.
   template <class V, std::size_t fields>

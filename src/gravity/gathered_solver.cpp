@@ -8,6 +8,7 @@
 #include "comm/agreement.hpp"
 #include "comm/collectives.hpp"
 #include "gravity/wrapped_solver.hpp"
+#include "tree/kept_tree.hpp"
 
 namespace pergola {
 
@@ -36,19 +37,20 @@ class GatheredSolver final : public Solver<Real> {
     gather(own);
     on_all(*ranks_, [&] { whole_->prepare(all_); });
   }
-  void update(const Sources<Real>& own) override {
+  bool update(const Sources<Real>& own) override {
     gather(own);
-    on_all(*ranks_, [&] { whole_->update(all_); });
+    bool serves = false;
+    on_all(*ranks_, [&] { serves = whole_->update(all_); });
+    return serves;
   }
   void evaluate(const Targets& own, unsigned want, const Forces<Real>& forces) override;
   void find_long_range(const Sources<Real>& own, Real* const (&into)[3]) override;
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, info().name + ": gives no neighbour lists on several ranks; use one");
   }
-  void save(StateSource& to) override;
-  bool restore(StateInput& from, std::int64_t count) override { return whole_->restore(from, count); }
-  void put_aside() override { whole_->put_aside(); }
-  void take_up() override { whole_->take_up(); }
+  void put_aside(tree::KeptTree& to) override;
+  bool take_up(const tree::KeptTree& from) override;
+  void give_back_memory() override { whole_->give_back_memory(); }
   AnySolver& plain() override;
   void set_softening(const Softening& softening) override { whole_->set_softening(softening); }
   void set_clock(StageClock* clock) override { whole_->set_clock(clock); }
@@ -72,6 +74,8 @@ class GatheredSolver final : public Solver<Real> {
   Device device_;
   std::shared_ptr<Communicator> ranks_;
   std::unique_ptr<GatheredSolver> plain_;
+  FieldList particles_{device_};  // all, with what the solver keeps of them
+  tree::KeptTree kept_{particles_};
   std::vector<std::int64_t> counts_;  // sources by rank
   Stretch own_;                       // this rank's among all
   Sources<Real> all_;
@@ -158,23 +162,44 @@ void GatheredSolver<Real>::find_long_range(const Sources<Real>& own, Real* const
                           static_cast<std::size_t>(own_.count) * sizeof(Real));
 }
 
-/// Of values per particle a rank saves those of its own.
+/// Of what the solver keeps of all particles each rank has the fields of its own.
 template <class Real>
-void GatheredSolver<Real>::save(StateSource& to) {
-  StateSource all;
-  whole_->save(all);
-  for (const StateRange& range : all.ranges()) {
-    if (!range.per_particle) {
-      to.put_range(range.name, range.value_bytes, range.count, range.copy);
-      continue;
-    }
-    to.put_range(
-        range.name, range.value_bytes, own_.count,
-        [copy = range.copy, before = own_.first](std::int64_t first, std::int64_t n, void* values) {
-          copy(before + first, n, values);
-        },
-        true);
-  }
+void GatheredSolver<Real>::put_aside(tree::KeptTree& to) {
+  particles_.resize(all_.count);
+  kept_.forget();
+  on_all(*ranks_, [&] {
+    whole_->put_aside(kept_);
+    if (!kept_.is_there()) return;
+    to.begin(kept_.kind, kept_.has_lower(), kept_.has_accelerations());
+    to.take_numbers(kept_);
+    tree::each_field(kept_, to, [&](const AnyField& of_all, AnyField& own) {
+      const auto bytes = static_cast<std::int64_t>(own.value_bytes());
+      if (own_.count > 0)
+        device_.memory().copy(own.bytes(), of_all.bytes() + own_.first * bytes,
+                              static_cast<std::size_t>(own_.count * bytes));
+    });
+  });
+  kept_.forget();
+}
+
+template <class Real>
+bool GatheredSolver<Real>::take_up(const tree::KeptTree& from) {
+  counts_ = gather_values(*ranks_, from.count());
+  const std::int64_t before = std::reduce(counts_.begin(), counts_.begin() + ranks_->rank());
+  particles_.resize(std::reduce(counts_.begin(), counts_.end()));
+  kept_.begin(from.kind, from.has_lower(), from.has_accelerations());
+  kept_.take_numbers(from);
+  tree::each_field(from, kept_, [&](const AnyField& own, AnyField& of_all) {
+    const std::size_t bytes = own.value_bytes();
+    std::vector<std::byte> all(static_cast<std::size_t>(kept_.count()) * bytes);
+    const std::size_t here = static_cast<std::size_t>(from.count()) * bytes;
+    if (here > 0) device_.memory().to_host(all.data() + static_cast<std::size_t>(before) * bytes, own.bytes(), here);
+    std::vector<std::size_t> sizes;
+    for (const std::int64_t count : counts_) sizes.push_back(static_cast<std::size_t>(count) * bytes);
+    ranks_->all_gather_in_place(all.data(), sizes);
+    if (!all.empty()) device_.memory().from_host(of_all.bytes(), all.data(), all.size());
+  });
+  return whole_->take_up(kept_);
 }
 
 template <class Real>

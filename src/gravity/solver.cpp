@@ -90,8 +90,8 @@ template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
 
 template <class Real>
-std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& options, const Device& device,
-                                                      std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_dividing_solver(const SolverOptions& options, const Device& device,
+                                                   std::shared_ptr<Communicator> ranks) {
   const SolverEntry& entry = solver_entry(options.solver);
   std::unique_ptr<Solver<Real>> solver;
   if (options.user_forces.empty() && entry.make_distributed_double) {
@@ -103,6 +103,18 @@ std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& optio
   if (!solver) return gather_sources(make_solver<Real>(options, device), device, std::move(ranks));
   if (!options.external.empty()) solver = add_external_potentials(std::move(solver), options, device);
   return solver;
+}
+template std::unique_ptr<Solver<float>> make_dividing_solver(const SolverOptions&, const Device&,
+                                                             std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_dividing_solver(const SolverOptions&, const Device&,
+                                                              std::shared_ptr<Communicator>);
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& options, const Device& device,
+                                                      std::shared_ptr<Communicator> ranks) {
+  auto solver = make_dividing_solver<Real>(options, device, ranks);
+  if (!solver->divides()) return solver;
+  return bring_to_owners<Real>(std::move(solver), device, std::move(ranks));
 }
 template std::unique_ptr<Solver<float>> make_distributed_solver(const SolverOptions&, const Device&,
                                                                 std::shared_ptr<Communicator>);

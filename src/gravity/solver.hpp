@@ -3,6 +3,7 @@
 //
 // prepare(sources) takes the particles that attract. evaluate(targets, what, forces) answers some or all of them.
 // update(sources) takes the places after a small step and may keep earlier work, such as the cells of a tree.
+// On ranks divide(sources) says who owns each particle, and the other calls take those of this rank.
 // Arrays are in the memory of the solver's device and belong to the caller.
 // Always: answers depend on the sources only, never on which targets ask together; on a CPU they have the same bits for
 // any number of threads, on a GPU from run to run. One object serves one system on one device.
@@ -20,9 +21,9 @@
 #include "base/error.hpp"
 #include "base/host_device.hpp"
 #include "base/key.hpp"
-#include "base/state_source.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
+#include "domain/particle_way.hpp"
 #include "gravity/external.hpp"
 #include "gravity/user_force.hpp"
 #include "mesh/options.hpp"
@@ -32,6 +33,10 @@
 #include "physics/softening.hpp"
 
 namespace pergola {
+
+namespace tree {
+class KeptTree;
+}
 
 /// What a force evaluation computes. Values are joined with |.
 enum Want : unsigned { want_acceleration = 1, want_jerk = 2, want_potential = 4, want_nearest = 8 };
@@ -65,6 +70,8 @@ struct Sources {
   const Real* long_range[3] = {};
   /// Identifies a particle wherever it is in memory; may be null. With ids no result depends on the order in memory.
   const std::uint64_t* id = nullptr;
+  /// On ranks: where each stands among all, rising, for messages; null: in the order of ranks.
+  const std::uint64_t* place = nullptr;
 };
 
 /// Source i, predicted to the tick `now` if the sources say how: its place, and its velocity, which is zero where they
@@ -209,20 +216,19 @@ class PERGOLA_API AnySolver {
  public:
   virtual ~AnySolver() = default;
   virtual const SolverInfo& info() const = 0;
-  /// Saves what update() needs, for a checkpoint: numbers, and fields by source. restore() takes it up for `count`
-  /// sources, of which each rank has its share, and returns whether it was there; if not, call prepare() first. With
-  /// ranks all make these calls, and the next two.
-  virtual void save(StateSource&) {}
-  virtual bool restore(StateInput&, std::int64_t /*count*/) { return true; }
-  /// put_aside() suspends: it keeps that state while the solver works on other sources. take_up() resumes it; then call
-  /// update() or prepare().
-  virtual void put_aside() {}
-  virtual void take_up() {}
+  /// Writes what update() builds on to fields of its sources, so that the solver can work on others.
+  virtual void put_aside(tree::KeptTree&) {}
+  /// The next update() builds on these fields, which stay as they are until then. False: they are of another solver.
+  virtual bool take_up(const tree::KeptTree&) { return false; }
+  /// Gives back memory of the device that is not needed before the next prepare().
+  virtual void give_back_memory() {}
   /// Lists on the host, for the sources of the last prepare().
   virtual NeighbourLists neighbour_lists(const Targets& targets, double radius) = 0;
   /// Device memory for n sources in bytes, without the caller's arrays.
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;
 
+  /// Whether divide() may give particles to other ranks.
+  virtual bool divides() const { return false; }
   /// The solver without what was added to it (external potentials).
   virtual AnySolver& plain() { return *this; }
   /// The softening lengths for the next prepare() or update(), instead of those of the options.
@@ -250,8 +256,15 @@ class PERGOLA_API Solver : public AnySolver {
   using Number = Real;
   virtual void prepare(const Sources<Real>& sources) = 0;
   /// Takes new places of the sources of the last prepare(), which have moved a little, and may keep work of that
-  /// prepare(). Answers are as exact as after prepare(), but not the same bits.
-  virtual void update(const Sources<Real>& sources) { prepare(sources); }
+  /// prepare(). Answers are as exact as after prepare(), but not the same bits. False: that work is of no use any more,
+  /// and prepare() follows.
+  virtual bool update(const Sources<Real>& sources) {
+    prepare(sources);
+    return true;
+  }
+  /// On ranks: who owns each of these sources, whoever has them now. prepare() comes next, with those that each owns;
+  /// `kept`: take_up() and update() do, of what these sources had kept.
+  virtual Division divide(const Sources<Real>&, [[maybe_unused]] const tree::KeptTree* kept = nullptr) { return {}; }
   /// Writes the accelerations of the long range for all sources, by place, into arrays on the device. Do not call it
   /// between prepare() and evaluate().
   virtual void find_long_range(const Sources<Real>&, Real* const (&)[3]) {

@@ -74,8 +74,8 @@ struct SolverEntry {
   std::optional<Conflict> (*check)(const SolverOptions& options) = nullptr;
   std::unique_ptr<Solver<float>> (*make_single)(const SolverOptions& options, const Device& device) = nullptr;
   std::unique_ptr<Solver<double>> (*make_double)(const SolverOptions& options, const Device& device) = nullptr;
-  /// For distributed particles: sources and targets are a rank's own. All ranks make all calls about them, also save()
-  /// and restore(). Null, or a null result: every rank gets all particles for each evaluation.
+  /// For distributed particles: sources and targets are a rank's own, as Solver::divide() has divided them. All ranks
+  /// make all calls about them. Null, or a null result: every rank gets all particles for each evaluation.
   std::unique_ptr<Solver<float>> (*make_distributed_single)(const SolverOptions& options, const Device& device,
                                                             std::shared_ptr<Communicator> ranks) = nullptr;
   std::unique_ptr<Solver<double>> (*make_distributed_double)(const SolverOptions& options, const Device& device,
@@ -98,8 +98,12 @@ PERGOLA_API void register_solver(SolverEntry entry);
 PERGOLA_API Box box_of(const SolverOptions& options);
 PERGOLA_API void set_box(SolverOptions& options, const Box& box);
 
-/// The solver for ranks of which each keeps its own particles, with external potentials and forces of the user. Where
+/// The solver for ranks, with external potentials and forces of the user, which may want particles to be divided. Where
 /// the entry has none, or a user's forces may want all particles, each rank gets all of them for each evaluation.
+template <class Real>
+PERGOLA_API std::unique_ptr<Solver<Real>> make_dividing_solver(const SolverOptions& options, const Device& device,
+                                                               std::shared_ptr<Communicator> ranks);
+/// The same for particles on any ranks, which stay there.
 template <class Real>
 PERGOLA_API std::unique_ptr<Solver<Real>> make_distributed_solver(const SolverOptions& options, const Device& device,
                                                                   std::shared_ptr<Communicator> ranks);

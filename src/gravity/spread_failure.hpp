@@ -5,69 +5,68 @@
 #include <numeric>
 #include <vector>
 
+#include "comm/collectives.hpp"
 #include "comm/communicator.hpp"
 #include "gravity/tree.hpp"
 
 namespace pergola {
 
-/// Numbers of things on all ranks, and how many of them are on ranks before this one. All ranks call it.
-inline std::vector<std::int64_t> counts_of_all(Communicator& ranks, std::int64_t count) {
-  const auto size = static_cast<std::size_t>(ranks.size());
-  std::vector<std::int64_t> counts(size);
-  counts[static_cast<std::size_t>(ranks.rank())] = count;
-  ranks.all_gather_in_place(counts.data(), std::vector<std::size_t>(size, sizeof(std::int64_t)));
-  return counts;
-}
-inline std::int64_t places_before(Communicator& ranks, std::int64_t count) {
-  const auto counts = counts_of_all(ranks, count);
-  return std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0});
-}
-
-/// Says why a force is not a number, on all ranks: that on the first of all particles that has one, by its place among
-/// all. `place`: the first that this rank knows of, or the largest number. Sources are those that it keeps, on the
-/// host.
+/// Says why a force is not a number, on all ranks, where one is not: that on the first of all particles that has one,
+/// by its place among all. `failed`: the first source of this rank that has one, or their count.
 template <class State>
-[[noreturn]] void distributed_tree_failure(Communicator& ranks, std::int64_t place, const Sources<State>& sources,
-                                           const SolverOptions& options) {
+void check_distributed_forces(Communicator& ranks, const Device& device, std::int64_t failed,
+                              const Sources<State>& sources, const SolverOptions& options) {
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
-  const std::vector<std::int64_t> counts = counts_of_all(ranks, sources.count);
-  const std::int64_t first = std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0});
-  ranks.all_reduce(&place, 1, Reduction::minimum);
+  std::int64_t any = failed < sources.count ? 1 : 0;
+  ranks.all_reduce(&any, 1, Reduction::maximum);
+  if (!any) return;
+
+  const auto on_host = [&](const auto* values) {
+    std::vector<std::remove_cvref_t<decltype(*values)>> host(static_cast<std::size_t>(values ? sources.count : 0));
+    if (!host.empty()) device.memory().to_host(host.data(), values, host.size() * sizeof host[0]);
+    return host;
+  };
+  const auto x = on_host(sources.x), y = on_host(sources.y), z = on_host(sources.z);
+  const auto species = on_host(sources.species);
+  std::vector<std::int64_t> place(static_cast<std::size_t>(sources.count));
+  if (const auto given = on_host(sources.place); sources.place) {
+    std::copy(given.begin(), given.end(), place.begin());
+  } else {
+    const std::vector<std::int64_t> counts = gather_values(ranks, sources.count);
+    std::iota(place.begin(), place.end(), std::reduce(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0}));
+  }
 
   struct Particle {
+    std::int64_t place;
     double x, y, z, epsilon;
   };
-  const auto particle = [&](std::int64_t i) {
-    return Particle{static_cast<double>(sources.x[i]), static_cast<double>(sources.y[i]),
-                    static_cast<double>(sources.z[i]),
-                    options.softening.epsilon[sources.species ? sources.species[i] : 0]};
+  /// That of the lowest place among those which ranks name by their number there, or −1.
+  const auto lowest = [&](std::int64_t here) {
+    Particle one{none, 0, 0, 0, 0};
+    if (here >= 0) {
+      const auto i = static_cast<std::size_t>(here);
+      one = {place[i], static_cast<double>(x[i]), static_cast<double>(y[i]), static_cast<double>(z[i]),
+             options.softening.epsilon[species.empty() ? 0 : species[i]]};
+    }
+    const std::vector<Particle> all = gather_values(ranks, one);
+    return *std::min_element(all.begin(), all.end(),
+                             [](const Particle& a, const Particle& b) { return a.place < b.place; });
   };
-  const auto keeper = [&](std::int64_t of) {
-    std::size_t r = 0;
-    for (std::int64_t end = counts[0]; end <= of;) end += counts[++r];
-    return static_cast<int>(r);
-  };
-  const auto share = [&](std::int64_t of) {
-    Particle one{};
-    if (keeper(of) == ranks.rank()) one = particle(of - first);
-    ranks.broadcast(&one, sizeof one, keeper(of));
-    return one;
-  };
-  const Particle one = share(place);
-  std::int64_t partner = none;
+  const Particle one = lowest(failed < sources.count ? failed : -1);
+  std::int64_t partner = -1;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t j = 0; j < sources.count; ++j) {
-    const Particle other = particle(j);
-    const double dx = other.x - one.x, dy = other.y - one.y, dz = other.z - one.z;
+    const auto k = static_cast<std::size_t>(j);
+    const double dx = static_cast<double>(x[k]) - one.x, dy = static_cast<double>(y[k]) - one.y,
+                 dz = static_cast<double>(z[k]) - one.z;
     const double square = dx * dx + dy * dy + dz * dz;
-    if (first + j != place && square < least) least = square, partner = first + j;
+    if (place[k] != one.place && square < least) least = square, partner = j;
   }
   double nearest = least;
   ranks.all_reduce(&nearest, 1, Reduction::minimum);
-  if (least > nearest) partner = none;
-  ranks.all_reduce(&partner, 1, Reduction::minimum);
-  if (partner == none) tree_failure(place, -1, nearest, 0, options);
-  tree_failure(place, partner, nearest, std::max(one.epsilon, share(partner).epsilon), options);
+  const Particle other = lowest(least > nearest ? -1 : partner);
+  if (other.place == none) tree_failure(one.place, -1, nearest, 0, options);
+  tree_failure(one.place, other.place, nearest, std::max(one.epsilon, other.epsilon), options);
 }
 
 }  // namespace pergola

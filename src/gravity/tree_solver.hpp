@@ -1,9 +1,6 @@
 #pragma once
 // Solvers with a tree: what the tree alone and TreePM share on both devices.
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "base/error.hpp"
 #include "device/stage_clock.hpp"
@@ -26,26 +23,21 @@ class SolverWithTree : public Solver<typename TreeNumbers<precision>::State> {
 
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   void set_softening(const Softening& softening) override { softening_ = softening; }
-  void save(StateSource& to) override { tree::save_tree(to, kind(), tree_.keep()); }
-  bool restore(StateInput& from, std::int64_t count) override {
-    auto kept = tree::restore_tree(from, kind(), device_, {count, 1}, 0);
-    const bool found = kept != nullptr;
-    if (found) take_up_tree(std::move(kept));
-    return found;
+  void put_aside(tree::KeptTree& to) override {
+    if (tree_.count() > 0) tree_.keep(to);
   }
-  void put_aside() override { aside_ = tree_.keep(); }
-  void take_up() override { take_up_tree(std::exchange(aside_, nullptr)); }
+  bool take_up(const tree::KeptTree& from) override {
+    if (from.kind != tree::tree_kind(device_, in_box())) return false;
+    targets_.forget();
+    tree_.take_up(from);
+    return true;
+  }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
 
  protected:
   virtual bool in_box() const = 0;
-  std::string kind() const { return tree::tree_kind(device_, in_box()); }
-  virtual void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) {
-    targets_.forget();
-    tree_.take_up(std::move(kept));
-  }
   static tree::Points<State> points(const Sources<State>& of, const Box& box) {
     return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
   }
@@ -58,7 +50,6 @@ class SolverWithTree : public Solver<typename TreeNumbers<precision>::State> {
   TreeOf<Pair> tree_;
   TargetsOf<State, Pair> targets_;
   Sources<State> sources_;
-  std::shared_ptr<const tree::KeptTree> aside_;
 };
 
 /// The tree alone, in open space.
@@ -72,8 +63,16 @@ class TreeSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
       : Shared(options, device), opening_(tree_opening(options.tree, options.softening)) {}
 
   const SolverInfo& info() const override { return tree_info(); }
-  void prepare(const Sources<State>& sources) override { take(sources, false); }
-  void update(const Sources<State>& sources) override { take(sources, true); }
+  void prepare(const Sources<State>& sources) override {
+    build(take(sources));
+    this->targets_.forget();
+    this->clock_->end();
+  }
+  bool update(const Sources<State>& sources) override {
+    const bool serves = refresh(take(sources));
+    this->clock_->end();
+    return serves;
+  }
 
  protected:
   bool in_box() const override { return false; }
@@ -85,16 +84,11 @@ class TreeSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   tree::Opening opening_;
 
  private:
-  void take(const Sources<State>& from, bool moved) {
+  tree::Points<State> take(const Sources<State>& from) {
     check_tree_sources(from.count, from.ax != nullptr);
     this->sources_ = from;
     this->clock_->begin("tree");
-    const tree::Points<State> now = Shared::points(from, {});
-    if (!moved || !refresh(now)) {
-      build(now);
-      this->targets_.forget();
-    }
-    this->clock_->end();
+    return Shared::points(from, {});
   }
 };
 

@@ -6,7 +6,7 @@ namespace pergola {
 
 namespace {
 
-/// The tree alone, in open space, over particles distributed over ranks: the forces of one rank, bit for bit.
+/// The tree alone, in open space, over particles that ranks own by its cells: the forces of one rank, bit for bit.
 template <Precision precision>
 class TreeSpread final : public DistributedTreeSolver<precision> {
  public:
@@ -17,31 +17,36 @@ class TreeSpread final : public DistributedTreeSolver<precision> {
       : Base(options, device, std::move(ranks)), opening_(tree_opening(options.tree, options.softening)) {}
 
   const SolverInfo& info() const override { return tree_info(); }
+  Division divide(const Sources<State>& sources, const tree::KeptTree* kept) override {
+    check_tree_sources(sources.count, sources.ax != nullptr);
+    clock_->begin("to owners");
+    return {&tree_.divide(Base::points(sources, {}), softening(), kept)};
+  }
+  void prepare(const Sources<State>& sources) override {
+    this->sources_ = sources;
+    clock_->begin("tree");
+    tree_.build(Base::points(sources, {}), softening(), opening_.order);
+    if (opening_.tolerance > 0) tree_.estimate_accelerations();
+    clock_->end();
+  }
+  bool update(const Sources<State>& sources) override {
+    this->sources_ = sources;
+    clock_->begin("tree");
+    const bool serves = tree_.refresh(Base::points(sources, {}), softening(), opening_.order);
+    clock_->end();
+    return serves;
+  }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override { return this->tree_bytes(n, opening_); }
 
  private:
   using Base::clock_, Base::tree_;
 
-  void take(const Sources<State>& sources, bool moved) override;
+  tree::TreeSoftening softening() const { return tree_softening(this->softening_, opening_); }
   bool in_box() const override { return false; }
 
   tree::Opening opening_;
 };
-
-template <Precision precision>
-void TreeSpread<precision>::take(const Sources<State>& sources, bool moved) {
-  check_tree_sources(sources.count, sources.ax != nullptr);
-  this->sources_ = sources;
-  clock_->begin("tree");
-  const tree::Points<State> now = Base::points(sources, {});
-  const tree::TreeSoftening softening = tree_softening(this->softening_, opening_);
-  if (!moved || !tree_.refresh(now, softening, opening_.order)) {
-    tree_.build(now, softening, opening_.order);
-    if (opening_.tolerance > 0) tree_.estimate_accelerations();
-  }
-  clock_->end();
-}
 
 template <Precision precision>
 void TreeSpread<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {

@@ -34,7 +34,7 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   using Base::count_, Base::parameters_, Base::mesh_, Base::long_range_, Base::potential_;
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
-  void take(const Sources<State>& sources, bool moved) override;
+  bool take(const Sources<State>& sources, bool moved) override;
   template <class T>
   tree::ShortRangeBox<T> short_range(bool with_potential) const {
     return short_range_box<T>(*parameters_, with_potential);
@@ -43,18 +43,20 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
 };
 
 template <Precision precision>
-void TreePmCpu<precision>::take(const Sources<State>& sources, bool moved) {
+bool TreePmCpu<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   sources_ = sources;
   if (this->needs_set_up(sources)) this->set_up_mesh(sources.count);
-  if (count_ == 0) return;
-  if (this->has_mesh_forces()) this->find_mesh_forces(sources);
-
-  clock_->begin("tree");
+  if (count_ == 0) return true;
+  if (moved && !this->tree_is_in_box()) return false;
   const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
   const tree::Opening& opening = parameters_->opening;
-  if (!moved || !this->tree_is_in_box() || !tree_.refresh(points, softening, opening.order)) {
+  clock_->begin("tree");
+  if (moved && !tree_.refresh(points, softening, opening.order)) return false;
+  if (this->has_mesh_forces()) this->find_mesh_forces(sources);
+  clock_->begin("tree");
+  if (!moved) {
     tree_.build(points, softening, opening.order, false);
     targets_.forget();
     const State* rest[3];
@@ -62,6 +64,7 @@ void TreePmCpu<precision>::take(const Sources<State>& sources, bool moved) {
     if (opening.tolerance > 0) tree_.estimate_accelerations(short_range<double>(false), rest, this->per_acceleration());
   }
   clock_->end();
+  return true;
 }
 
 template <Precision precision>

@@ -24,13 +24,13 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  void save(StateSource& to) override {
+  void put_aside(tree::KeptTree& to) override {
     if (lacks_estimate_) estimate();
-    Base::save(to);
+    Base::put_aside(to);
   }
-  void put_aside() override {
-    if (lacks_estimate_) estimate();
-    Base::put_aside();
+  bool take_up(const tree::KeptTree& from) override {
+    lacks_estimate_ = false;  // of the tree that served in between
+    return Base::take_up(from);
   }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
@@ -60,11 +60,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
     lacks_estimate_ = false;
   }
-  void take(const Sources<State>& sources, bool moved) override;
-  void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) override {
-    Base::take_up_tree(std::move(kept));
-    lacks_estimate_ = false;  // of the tree that served in between
-  }
+  bool take(const Sources<State>& sources, bool moved) override;
 
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
@@ -128,26 +124,27 @@ void TreePmCuda<precision>::estimate_with_mesh(const Targets& targets, unsigned 
 }
 
 template <Precision precision>
-void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
+bool TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   sources_ = sources;
   if (this->needs_set_up(sources)) set_up(sources.count);
   has_mesh_ = false;
-  if (count_ == 0) return;
+  if (count_ == 0) return true;
   clock_->begin("tree");
   const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
   const tree::Opening& opening = parameters_->opening;
   const tree::Forest forest = treepm_forest(*parameters_, count_, softening);
-  const bool kept = moved && this->tree_is_in_box() && tree_.refresh(points, softening, opening.order, forest);
-  if (!kept) {
+  const bool serves = !moved || (this->tree_is_in_box() && tree_.refresh(points, softening, opening.order, forest));
+  if (!moved) {
     tree_.build(points, softening, opening.order, forest);
     targets_.forget();
     lacks_estimate_ = opening.tolerance > 0;
     if (lacks_estimate_ && !this->has_mesh_forces()) estimate();
   }
   clock_->end();
+  return serves;
 }
 
 /// From the mesh's potentials to those of the long range.

@@ -30,7 +30,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
 
   const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
-  void update(const Sources<State>& sources) override { take(sources, true); }
+  bool update(const Sources<State>& sources) override { return take(sources, true); }
   void set_clock(StageClock* clock) override {
     Shared::set_clock(clock);
     if (mesh_) mesh_->set_clock(clock);
@@ -42,8 +42,9 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
 
  protected:
   bool in_box() const override { return true; }
-  /// Takes the sources at a time. `moved`: the sources of the last time, a little later.
-  virtual void take(const Sources<State>& sources, bool moved) = 0;
+  /// Takes the sources at a time. `moved`: the sources of the last time, a little later; false where the tree is of no
+  /// use for them.
+  virtual bool take(const Sources<State>& sources, bool moved) = 0;
 
   template <class Self>
   static void room_for_mesh_forces(Self& solver, Arena& arena, std::int64_t n) {

@@ -16,8 +16,8 @@ constexpr std::int64_t chunk = 8192;
 /// Numbers change a little where particles move to their work: this part more room.
 constexpr std::int64_t spare_part = 16;
 
-/// TreePM over particles distributed over ranks: the forces of one rank, bit for bit. The mesh
-/// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
+/// TreePM over particles that ranks own by the cells of the tree: the forces of one rank, bit for bit. The mesh gives
+/// particles their long range wherever they are.
 template <Precision precision>
 class DistributedTreePm final : public DistributedTreeSolver<precision> {
  public:
@@ -38,6 +38,9 @@ class DistributedTreePm final : public DistributedTreeSolver<precision> {
     if (!parameters_) return {};
     return {parameters_->text(options_.solver)};
   }
+  Division divide(const Sources<State>& sources, const tree::KeptTree* kept) override;
+  void prepare(const Sources<State>& sources) override;
+  bool update(const Sources<State>& sources) override;
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
     set_up_mesh(sources);
     if (total_ > 0) find_mesh_forces(sources, into);
@@ -56,7 +59,9 @@ class DistributedTreePm final : public DistributedTreeSolver<precision> {
   std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
     return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_, treepm_law(found), ranks_);
   }
-  void take(const Sources<State>& sources, bool moved) override;
+  tree::Points<State> points(const Sources<State>& of) const { return Base::points(of, parameters_->tree_box); }
+  tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
+  void find_own_mesh_forces();
   bool in_box() const override { return true; }
   void set_up_mesh(std::int64_t total);
   void set_up_mesh(const Sources<State>& sources) {
@@ -99,31 +104,52 @@ void DistributedTreePm<precision>::find_mesh_forces(const Sources<State>& source
   mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
 }
 
-/// As TreePmCpu's.
+/// Unless the sources bring them along.
 template <Precision precision>
-void DistributedTreePm<precision>::take(const Sources<State>& sources, bool moved) {
+void DistributedTreePm<precision>::find_own_mesh_forces() {
+  if (!has_mesh_forces_) return;
+  Arena arena(device_);
+  for (auto& axis : long_range_) arena.room(axis, sources_.count, sources_.count / spare_part);
+  find_mesh_forces(sources_, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
+}
+
+template <Precision precision>
+Division DistributedTreePm<precision>::divide(const Sources<State>& sources, const tree::KeptTree* kept) {
   check_tree_sources(sources.count, sources.ax != nullptr);
+  set_up_mesh(sources);
+  if (total_ == 0) return {};
+  clock_->begin("to owners");
+  return {&tree_.divide(points(sources), softening(), kept)};
+}
+
+template <Precision precision>
+void DistributedTreePm<precision>::prepare(const Sources<State>& sources) {
   sources_ = sources;
   set_up_mesh(sources);
   if (total_ == 0) return;
-  if (has_mesh_forces_) {
-    Arena arena(device_);
-    for (auto& axis : long_range_) arena.room(axis, sources.count, sources.count / spare_part);
-    find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
-  }
+  find_own_mesh_forces();
   clock_->begin("tree");
   const tree::Opening& opening = parameters_->opening;
-  const auto now = Base::points(sources, parameters_->tree_box);
-  const tree::TreeSoftening softening = tree_softening(this->softening_, opening);
-  if (!moved || !is_in_box(tree_.frame(), *parameters_) || !tree_.refresh(now, softening, opening.order)) {
-    tree_.build(now, softening, opening.order);
-    const State* rest[3];
-    for (int a = 0; a < 3; ++a) rest[a] = has_mesh_forces_ ? long_range_[a].data() : sources.long_range[a];
-    if (opening.tolerance > 0)
-      tree_.estimate_accelerations(short_range_box<double>(*parameters_, false), rest,
-                                   per_acceleration(options_, tree_.frame()));
-  }
+  tree_.build(points(sources), softening(), opening.order);
+  const State* rest[3];
+  for (int a = 0; a < 3; ++a) rest[a] = has_mesh_forces_ ? long_range_[a].data() : sources.long_range[a];
+  if (opening.tolerance > 0)
+    tree_.estimate_accelerations(short_range_box<double>(*parameters_, false), rest,
+                                 per_acceleration(options_, tree_.frame()));
   clock_->end();
+}
+
+template <Precision precision>
+bool DistributedTreePm<precision>::update(const Sources<State>& sources) {
+  sources_ = sources;
+  set_up_mesh(sources);
+  if (total_ == 0) return true;
+  if (!is_in_box(tree_.frame(), *parameters_)) return false;
+  clock_->begin("tree");
+  if (!tree_.refresh(points(sources), softening(), parameters_->opening.order)) return false;
+  find_own_mesh_forces();
+  clock_->end();
+  return true;
 }
 
 template <Precision precision>
@@ -144,7 +170,7 @@ void DistributedTreePm<precision>::evaluate(const Targets& targets, unsigned wan
   if (has_mesh_forces_) add_long_range(targets, want, forces);
 }
 
-/// The mesh's part, where the particles are kept.
+/// The mesh's part.
 template <Precision precision>
 void DistributedTreePm<precision>::add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces) {
   const std::int64_t n = sources_.count;

@@ -37,18 +37,44 @@ void DistributedTreePmCuda<precision>::set_up(const Sources<State>& sources) {
     box_ = found;
   }
   set_up(sums[0]);
-  has_mesh_forces_ = sums[1] == 0, with_species_ = sums[2] > 0, with_id_ = sums[3] > 0 || knows_places_;
+  has_mesh_forces_ = sums[1] == 0, with_species_ = sums[2] > 0, with_id_ = sums[3] > 0;
 }
 
 template <Precision precision>
-void DistributedTreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
+Division DistributedTreePmCuda<precision>::divide(const Sources<State>& sources, const tree::KeptTree* kept) {
   check_tree_sources(sources.count, sources.ax != nullptr);
+  device_.make_current();
+  set_up(sources);
+  if (total_ == 0) return {};
+  clock_->begin("to owners");
+  const auto points = Base::points(sources, parameters_->tree_box);
+  if (kept) {
+    frame_ = kept->frame;
+  } else {
+    std::int64_t limbs[ExactSum::limbs], finite = tree_.sum_masses(points, limbs) ? 1 : 0;
+    ranks_->all_reduce(&finite, 1, Reduction::minimum);
+    if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+    ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
+    const double sum = ExactSum::value(limbs);
+    frame_ = tree::frame_within({0, 0, 0}, {0, 0, 0}, sum > 0 ? sum : 1, points.box);
+  }
+  weigh();
+  domains_.cut(kept ? tree::with_keys(points, *kept) : points, frame_, treepm_forest(*parameters_, total_, softening()),
+               counted_);
+  return {&domains_.way(), [this](std::int64_t bytes) {
+            has_mesh_ = false;
+            return tree_.arena(bytes);
+          }};
+}
+
+template <Precision precision>
+bool DistributedTreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   device_.make_current();
   mesh_.forget();
   has_mesh_ = false;
   sources_ = sources;
   set_up(sources);
-  if (total_ == 0) return;
+  if (total_ == 0) return true;
   const bool begins_mesh = beside_ && has_mesh_forces_;
   if (begins_mesh) {
     for (auto& axis : long_range_) Arena(device_).room(axis, sources.count);
@@ -56,17 +82,21 @@ void DistributedTreePmCuda<precision>::take(const Sources<State>& sources, bool 
     mesh_.begin(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
   clock_->begin("tree");
-  const auto kept = Base::points(sources, parameters_->tree_box);
+  const auto own = Base::points(sources, parameters_->tree_box);
   const tree::Forest forest = treepm_forest(*parameters_, total_, softening());
-  const bool anew = !moved || !refresh(kept, forest);
-  if (anew) {
-    build(kept, forest);
-    targets_.forget();
+  if (moved && !refresh(own, forest)) {
+    mesh_.forget();
+    return false;
   }
-  if (anew) lacks_estimate_ = parameters_->opening.tolerance > 0;
+  if (!moved) {
+    build(own, forest);
+    targets_.forget();
+    lacks_estimate_ = parameters_->opening.tolerance > 0;
+  }
   if (begins_mesh) mesh_.serve_first(lacks_estimate_ ? std::optional(find_groups()) : std::nullopt, *clock_);
   if (lacks_estimate_ && (begins_mesh || !has_mesh_forces_)) estimate();
   clock_->end();
+  return true;
 }
 
 template <Precision precision>
@@ -100,7 +130,7 @@ void DistributedTreePmCuda<precision>::find_mesh() {
   mesh_.alone().prepare(sources_);
 }
 
-/// Its forces and potentials where particles are kept, and what the estimate lacks. Where groups are served first no
+/// Its forces and potentials at the targets, and what the estimate lacks. Where groups are served first no
 /// field is left for potentials.
 template <Precision precision>
 void DistributedTreePmCuda<precision>::evaluate_mesh(const Targets& targets, unsigned want,
@@ -117,58 +147,54 @@ void DistributedTreePmCuda<precision>::evaluate_mesh(const Targets& targets, uns
 }
 
 template <Precision precision>
-bool DistributedTreePmCuda<precision>::refresh(const tree::Points<State>& kept, const tree::Forest& forest) {
-  const auto again = std::exchange(again_, nullptr);
+bool DistributedTreePmCuda<precision>::refresh(const tree::Points<State>& own, const tree::Forest& forest) {
+  const tree::KeptTree* const again = std::exchange(again_, nullptr);
   if (!is_in_box(again ? again->frame : tree_.frame(), *parameters_)) return false;
-  std::int64_t differs = kept.count != (again ? again->count() : domains_.kept()) ? 1 : 0;
+  std::int64_t differs = own.count != (again ? again->count() : domains_.own()) ? 1 : 0;
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
   if (differs || (again && again->root_level != forest.level)) return false;
-  if (again) make_again(kept, forest, *again);
+  if (again) make_again(own, forest, *again);
   ++times_;
-  return tree_.refresh(domains_.bring(kept, with_species_, {}), softening(), parameters_->opening.order, forest);
+  return tree_.refresh(domains_.with_ghosts(own, with_species_, nullptr), softening(), parameters_->opening.order,
+                       forest);
 }
 
 template <Precision precision>
-void DistributedTreePmCuda<precision>::build(const tree::Points<State>& kept, const tree::Forest& forest) {
-  std::int64_t limbs[ExactSum::limbs], finite = tree_.sum_masses(kept, limbs) ? 1 : 0;
-  ranks_->all_reduce(&finite, 1, Reduction::minimum);
-  if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-  ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
-  const double sum = ExactSum::value(limbs), mass = sum > 0 ? sum : 1;
-  const tree::Frame frame = tree::frame_within({0, 0, 0}, {0, 0, 0}, mass, kept.box);
+void DistributedTreePmCuda<precision>::build(const tree::Points<State>& own, const tree::Forest& forest) {
   again_ = nullptr;
-  weigh();
-  clock_->begin("to trees");
-  domains_.cut(kept, frame, forest, counted_);
-  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.count()) : nullptr;
-  const auto here = domains_.bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
-  clock_->begin("tree");
-  tree_.build(here, softening(), parameters_->opening.order, forest, {ranks_.get(), domains_.own(), mass});
+  domains_.find_ghosts(own, frame_, forest);
+  tree_.build(with_ghosts(own), softening(), parameters_->opening.order, forest,
+              {ranks_.get(), domains_.own(), frame_.mass});
   begin_to_count();
 }
 
-/// The cells of a kept tree. Its moments are found by the refresh that follows.
+/// The cells of a kept tree. Its moments are found by the refresh that follows. Ghosts have keys, and no accelerations.
 template <Precision precision>
-void DistributedTreePmCuda<precision>::make_again(const tree::Points<State>& kept, const tree::Forest& forest,
+void DistributedTreePmCuda<precision>::make_again(const tree::Points<State>& own, const tree::Forest& forest,
                                                   const tree::KeptTree& again) {
-  domains_.cut(tree::with_keys(kept, again), again.frame, forest, counted_);
-  const tree::ArrivedTree arrived = domains_.bring(again);
-  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.count()) : nullptr;
-  const auto here = domains_.bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
-  tree_.make_again(tree::with_keys(here, arrived), arrived.acceleration.data(), again, forest,
-                   {ranks_.get(), domains_.own(), again.frame.mass});
+  domains_.find_ghosts(tree::with_keys(own, again), again.frame, forest);
+  const std::int64_t all = domains_.count();
+  Buffer<std::uint64_t> upper(device_, all), lower(device_, again.has_lower() ? all : 0);
+  Buffer<double> acceleration(device_, again.has_accelerations() ? all : 0);
+  domains_.add_ghosts(again.upper.data(), upper.data());
+  if (again.has_lower()) domains_.add_ghosts(again.lower.data(), lower.data());
+  acceleration.zero();
+  if (again.has_accelerations()) domains_.copy_own(again.acceleration.data(), acceleration.data());
+  tree::Points<State> here = with_ghosts(own);
+  here.upper = upper.data(), here.lower = again.has_lower() ? lower.data() : nullptr;
+  tree_.make_again(here, acceleration.data(), again, forest, {ranks_.get(), domains_.own(), again.frame.mass});
   begin_to_count();
 }
 
 template <Precision precision>
-std::shared_ptr<const tree::KeptTree> DistributedTreePmCuda<precision>::keep() {
+void DistributedTreePmCuda<precision>::put_aside(tree::KeptTree& to) {
   device_.make_current();
-  if (again_ || total_ <= 0) return again_;
-  if (lacks_estimate_) estimate();
-  tree_.know_spread();
-  const auto kept = tree_.kept_points(domains_.own());
-  tree::bring_home(*kept, domains_.way());
-  return kept;
+  if (total_ > 0) {
+    if (lacks_estimate_) estimate();
+    tree_.know_spread();
+    tree_.keep_points(domains_.own(), to);
+  }
+  weigh();
 }
 
 /// Work of walks over the tree that is there now.
@@ -213,37 +239,18 @@ void DistributedTreePmCuda<precision>::estimate() {
   }
   const MeshInTree<State> memory = mesh_memory(n);
   const auto [x, y, z] = memory.values;
-  for (State* const axis : {x, y, z}) device_.memory().zero(axis, static_cast<std::size_t>(n) * sizeof(State));
-  domains_.way().template there<State, 3>({sources_.long_range[0], sources_.long_range[1], sources_.long_range[2]},
-                                          {x, y, z});
+  State* const values[3] = {x, y, z};
+  for (int axis = 0; axis < 3; ++axis) {
+    device_.memory().zero(values[axis], static_cast<std::size_t>(n) * sizeof(State));
+    domains_.copy_own(sources_.long_range[axis], values[axis]);
+  }
   for (int axis = 0; axis < 3 && n > 0; ++axis) tree_.find_rest(memory.values[axis], unit, memory.rest[axis]);
   finish_estimate(memory);
 }
 
 template <Precision precision>
-bool DistributedTreePmCuda<precision>::restore(StateInput& from, std::int64_t count) {
-  device_.make_current();
-  std::shared_ptr<const tree::KeptTree> kept;
-  on_all(*ranks_, [&] {
-    kept = tree::restore_tree(from, this->kind(), device_, {count, ranks_->size()}, ranks_->rank());
-  });
-  const bool found = kept != nullptr;
-  if (found) take_up_tree(std::move(kept));
-  return found;
-}
-
-template <Precision precision>
 tree::Forest DistributedTreePmCuda<precision>::forest_for(const TreePmParameters& found, std::int64_t n) const {
   return treepm_forest(found, n * ranks_->size(), tree_softening(this->softening_, found.opening));
-}
-
-template <Precision precision>
-std::int64_t DistributedTreePmCuda<precision>::bytes_for_some(std::int64_t n) const {
-  const tree::Forest forest = forest_for(treepm_parameters(options_, n * ranks_->size(), box_), n);
-  Arena count;
-  count.room(asked_index_, n);
-  return count.bytes() + domains_.workers_bytes(n) + asking_.bytes(n) +
-         targets_.bytes_for_part(n + domains_.ghosts_of(n, forest));
 }
 
 template <Precision precision>
@@ -263,12 +270,11 @@ std::int64_t DistributedTreePmCuda<precision>::bytes(std::int64_t n, bool beside
       std::max(domains_.scratch_bytes(n), MeshInTree<State>(nullptr, borrowed, cells, beside ? 0 : n).bytes);
   if (beside) {
     constexpr auto doubles = std::int64_t{3 * sizeof(double)}, arrived = std::int64_t{4 * sizeof(State)};
-    of_others = std::max(of_others, n * doubles);
     count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_ghosts * arrived));
   }
   return count.bytes() + messages_->bytes(domains_.way().message_bytes(n)) +
          domains_.device_bytes(n, forest, !this->softening_.uniform()) + mesh->device_bytes(n) - borrowed +
-         targets_.bytes_for_all(with_ghosts, found.opening.order, softening, forest, of_others) +
+         targets_.device_bytes(with_ghosts, found.opening.order, softening, forest, of_others) +
          targets_.bytes_for_own(with_ghosts);
 }
 

@@ -15,8 +15,7 @@
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "gravity/mesh_beside_cuda.cuh"
-#include "gravity/source_moves.hpp"
-#include "gravity/spread_targets_cuda.cuh"
+#include "gravity/spread_failure.hpp"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm.hpp"
@@ -26,15 +25,13 @@
 
 namespace pergola {
 
-/// TreePM over particles distributed over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
-/// rank's particles their long range where they are kept. They go to the rank of their root and as ghosts to those
-/// around it; the walk there serves own particles only, and its answers go back. Where GPUs have the memory, trees are
-/// built and walked beside what the mesh does: in between the estimate of accelerations needs its forces at the centres
-/// of groups. Elsewhere one follows the other, as in one process (gravity/treepm_cuda.cu): the mesh works in the memory
-/// of the tree, and its forces go with the particles to the walk, which adds its own.
+/// TreePM over particles that GPUs own by the roots of a forest: the forces of one rank, bit for bit. The mesh gives a
+/// rank's particles their long range. They go as ghosts to the ranks around; the walk serves own particles only. Where
+/// GPUs have the memory, trees are built and walked beside what the mesh does: in between the estimate of accelerations
+/// needs its forces at the centres of groups. Elsewhere one follows the other, as in one process
+/// (gravity/treepm_cuda.cu): the mesh works in the memory of the tree, and the walk adds to its forces.
 template <Precision precision>
-class DistributedTreePmCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
-                                    public DeviceSourceMoves {
+class DistributedTreePmCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda> {
  public:
   using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
   using typename Base::State, typename Base::Pair;
@@ -46,14 +43,15 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
         box_(tree_box(options_)),
         mesh_(device, ranks_),
         domains_(messages_, ranks_, [&tree = tree_](std::int64_t bytes) { return tree.arena(bytes); }),
-        bounds_(device, ranks_),
-        asking_(messages_) {
+        bounds_(device, ranks_) {
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
   }
 
   const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
+  bool divides() const override { return true; }
+  Division divide(const Sources<State>& sources, const tree::KeptTree* kept) override;
   void prepare(const Sources<State>& sources) override { take(sources, false); }
-  void update(const Sources<State>& sources) override { take(sources, true); }
+  bool update(const Sources<State>& sources) override { return take(sources, true); }
   void set_clock(StageClock* clock) override {
     Base::set_clock(clock);
     mesh_.set_clock(clock);
@@ -71,56 +69,35 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
     return bytes(n, treepm_options(options_).overlap == Overlap::always);
   }
 
-  void save(StateSource& to) override { tree::save_tree(to, this->kind(), keep()); }
-  bool restore(StateInput& from, std::int64_t count) override;
-  void put_aside() override {
-    aside_ = keep();
-    weigh();
-  }
-
-  DeviceRouting* way() override { return total_ > 0 && !again_ ? &domains_.way() : nullptr; }
-  std::int64_t one_in() const override { return one_in_moves_of_forest; }
-  /// Of the tree, which nobody uses between a walk and the next build.
-  std::byte* lend(std::int64_t bytes) override {
-    has_mesh_ = false;
-    return tree_.arena(bytes);
+  void put_aside(tree::KeptTree& to) override;
+  bool take_up(const tree::KeptTree& from) override {
+    if (from.kind != tree::tree_kind(device_, true)) return false;
+    targets_.forget();
+    again_ = &from;
+    walked_ = lacks_estimate_ = false;  // of the tree that served in between
+    return true;
   }
   void give_back_memory() override { domains_.give_back_memory(); }
-  void have_come(View<const std::uint32_t> places) override {
-    tree_.renumber(places.data(), domains_.own());
-    domains_.keep_here(places.data());
-    targets_.forget();
-  }
-  void have_left(const DeviceRouting& home, View<const std::uint32_t> places) override {
-    domains_.keep_elsewhere(home, places.data());
-    targets_.forget();
-  }
-  std::int64_t bytes_for_some(std::int64_t n) const override;
-  bool takes_places() const override { return true; }
-  void know_places(bool known, const std::uint32_t* places) override { knows_places_ = known, places_ = places; }
 
   // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
   void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
                 const std::array<double*, 4>& short_range, const State* mesh_potential);
-  void number_asked(const std::uint32_t* numbers, std::int64_t count);
 
  private:
-  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_, Base::aside_;
+  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
   bool in_box() const override { return true; }
-  std::shared_ptr<const tree::KeptTree> keep();
-  void take_up_tree(std::shared_ptr<const tree::KeptTree> kept) override {
-    targets_.forget();
-    again_ = std::move(kept);
-    walked_ = lacks_estimate_ = false;  // of the tree that served in between
-  }
   void set_up(std::int64_t total);
   void set_up(const Sources<State>& sources);
-  void take(const Sources<State>& sources, bool moved);
-  void build(const tree::Points<State>& kept, const tree::Forest& forest);
-  bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
-  void make_again(const tree::Points<State>& kept, const tree::Forest& forest, const tree::KeptTree& again);
+  bool take(const Sources<State>& sources, bool moved);
+  void build(const tree::Points<State>& own, const tree::Forest& forest);
+  bool refresh(const tree::Points<State>& own, const tree::Forest& forest);
+  void make_again(const tree::Points<State>& own, const tree::Forest& forest, const tree::KeptTree& again);
+  tree::Points<State> with_ghosts(const tree::Points<State>& own) {
+    std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_.count()) : nullptr;
+    return domains_.with_ghosts(own, with_species_, ids);
+  }
   /// With room for the mesh where it is by itself, or, where it is not at work, for values of each axis.
   MeshInTree<State> mesh_memory(std::int64_t values = 0) {
     const bool alone = !beside_ && values == 0;
@@ -142,13 +119,10 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   void begin_to_count();
   void weigh();
   template <class Value>
-  std::int64_t serve(const Targets& own, unsigned want, const std::array<Value*, 4>& answers, bool adds,
+  std::int64_t serve(const Targets& targets, unsigned want, const std::array<Value*, 4>& answers, bool adds,
                      const std::function<void()>& begin);
-  void answer_beside(const Targets& targets, const Targets& own, DeviceRouting& way, unsigned want,
-                     const Forces<State>& forces);
-  void answer_in_turn(const Targets& targets, const Targets& own, DeviceRouting& way, unsigned want,
-                      const Forces<State>& forces);
-  void check(std::int64_t failed);
+  void answer_beside(const Targets& targets, unsigned want, const Forces<State>& forces);
+  void answer_in_turn(const Targets& targets, unsigned want, const Forces<State>& forces);
   tree::Forest forest_for(const TreePmParameters& found, std::int64_t n) const;
   std::int64_t bytes(std::int64_t n, bool beside) const;
 
@@ -158,8 +132,6 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   std::int64_t total_ = -1;                   // particles on all ranks
   bool has_mesh_forces_ = true;               // of its own; else sources bring their long range along
   bool with_species_ = false, with_id_ = false;
-  bool knows_places_ = false;              // which stand for ids
-  const std::uint32_t* places_ = nullptr;  // in the input, by source
   std::optional<TreePmParameters> parameters_;
   bool is_chosen_ = false, beside_ = false;  // beside_: mesh and trees at the same time
   bool has_mesh_ = false;                    // else: the mesh holds the sources of now
@@ -168,13 +140,12 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   tree::ForestDomains<State> domains_;
-  std::shared_ptr<const tree::KeptTree> again_;  // not null: the tree is yet to be made of it
+  tree::Frame frame_;                      // as particles are divided now
+  const tree::KeptTree* again_ = nullptr;  // not null: the tree is yet to be made of it
   tree::DistributedBounds<State> bounds_;
-  AskingTargets asking_;
   Buffer<State> long_range_[3];                     // where that is found beside trees
   std::optional<tree::GroupPlaces<State>> groups_;  // with the mesh's forces there, until they are used
-  Buffer<std::int64_t> asked_index_;
-  Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
+  Buffer<std::uint32_t> work_;                      // of walks since the tree was built, by cell
   bool walked_ = false;
   std::int64_t times_ = 0;  // so often particles have come since then
   Buffer<unsigned long long> work_of_root_block_;

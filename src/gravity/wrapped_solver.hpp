@@ -23,15 +23,18 @@ class WrappedSolver : public Solver<Real> {
     inner_->prepare(sources);
     sources_ = sources;
   }
-  void update(const Sources<Real>& sources) override {
-    inner_->update(sources);
+  bool update(const Sources<Real>& sources) override {
     sources_ = sources;
+    return inner_->update(sources);
   }
-  void save(StateSource& to) override { inner_->save(to); }
-  bool restore(StateInput& from, std::int64_t count) override { return inner_->restore(from, count); }
+  Division divide(const Sources<Real>& sources, const tree::KeptTree* kept) override {
+    return inner_->divide(sources, kept);
+  }
+  bool divides() const override { return inner_->divides(); }
   void set_softening(const Softening& softening) override { inner_->set_softening(softening); }
-  void put_aside() override { inner_->put_aside(); }
-  void take_up() override { inner_->take_up(); }
+  void put_aside(tree::KeptTree& to) override { inner_->put_aside(to); }
+  bool take_up(const tree::KeptTree& from) override { return inner_->take_up(from); }
+  void give_back_memory() override { inner_->give_back_memory(); }
   void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override {
     inner_->evaluate(targets, want, forces);
     add(targets, want, forces);
@@ -117,6 +120,16 @@ void add_external_cuda(const Device& device, const AddExternal<Real>& body);
 template <class Real>
 std::unique_ptr<Solver<Real>> add_user_forces(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
                                               const Device& device);
+
+/// A solver for particles on any ranks, from one that divides them. Their owners get copies of what it needs, and send
+/// its answers back.
+template <class Real>
+std::unique_ptr<Solver<Real>> bring_to_owners(std::shared_ptr<Solver<Real>> dividing, const Device& device,
+                                              std::shared_ptr<Communicator> ranks);
+
+/// What that takes for each particle, beside the solver inside: copies and answers, and the ways.
+template <class Real>
+inline constexpr std::int64_t copied_bytes = 9 * sizeof(Real) + 3 * sizeof(std::uint64_t);
 
 /// A solver for ranks of which each keeps its own particles, from one that needs all of them.
 template <class Real>

@@ -54,16 +54,27 @@ Buffer<std::byte> AnyField::leave(const Device& device) {
   return copy;
 }
 
+/// In bytes.
+std::int64_t FieldList::room_for(const AnyField& field, std::int64_t count) const {
+  const std::int64_t spare = keeps_spare_ && field.name() != id_name ? count / travelling_spare : 0;
+  return (count + spare) * static_cast<std::int64_t>(field.value_bytes());
+}
+
 void FieldList::resize(std::int64_t count) {
   count_ = count;
   given_place_ = Buffer<std::uint32_t>();
   for (AnyField* field : fields_) {
     field->memory_ = Buffer<std::byte>();  // before the new memory is taken
     if (!field->used()) continue;
-    const std::int64_t spare = keeps_spare_ && field->name() != id_name ? count / travelling_spare : 0;
-    field->memory_ = Buffer<std::byte>(device_, (count + spare) * static_cast<std::int64_t>(field->value_bytes()));
+    field->memory_ = Buffer<std::byte>(device_, room_for(*field, count));
     field->memory_.zero();
   }
+}
+
+void FieldList::use(AnyField& field, bool used) {
+  field.used_ = used;
+  field.memory_ = Buffer<std::byte>();
+  if (used) field.memory_ = Buffer<std::byte>(device_, room_for(field, count_));
 }
 
 std::int64_t FieldList::bytes_per_particle() const {

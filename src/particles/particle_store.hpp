@@ -70,6 +70,8 @@ class PERGOLA_API FieldList {
   /// Memory for `count` particles, all values zero, in the order of the input.
   void resize(std::int64_t count);
   std::int64_t bytes_per_particle() const;
+  /// A field that comes or goes while there are particles: with new memory, which is not cleared, or without any.
+  void use(AnyField& field, bool used);
 
   /// The saved fields as ranges by their names, in the order of the input, and "count". Good until the store changes.
   void save(StateSource& to) const;
@@ -99,6 +101,8 @@ class PERGOLA_API FieldList {
 
  private:
   friend class AnyField;
+  std::int64_t room_for(const AnyField& field, std::int64_t count) const;
+
   Device device_;
   std::int64_t count_ = 0;
   bool keeps_spare_ = false;
@@ -139,6 +143,7 @@ struct VectorField {
   VectorField(FieldList& list, const std::string& name, FieldUse use = FieldUse::saved)
       : x(list, name + ".x", use), y(list, name + ".y", use), z(list, name + ".z", use) {}
   void set_used(bool used) { x.set_used(used), y.set_used(used), z.set_used(used); }
+  void use(FieldList& list, bool used) { list.use(x, used), list.use(y, used), list.use(z, used); }
 
   /// Element access, for fields that live on the CPU.
   Vec3<double> at(std::int64_t i) const {

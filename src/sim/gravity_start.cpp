@@ -152,7 +152,8 @@ double radius_about_medians(const Particles& particles) {
 
 DeviceNeed device_need(Integrator& integrator, const SolverOptions& gravity, const Device& device, std::int64_t n) {
   DeviceNeed need{integrator.device_bytes(n), 0};
-  if (device.is_cuda()) need.energies = shown_energy_bytes(*integrator.show(integrator.time()), gravity, n);
+  if (device.is_cuda())
+    need.energies = shown_energy_bytes(*integrator.show(integrator.time()), gravity, n) + integrator.idle_bytes(n);
   return need;
 }
 

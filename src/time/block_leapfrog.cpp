@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/state_source.hpp"
-#include "comm/shares.hpp"
+#include "comm/agreement.hpp"
+#include "comm/communicator.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/solver.hpp"
 #include "gravity/solver_entry.hpp"
@@ -25,6 +27,7 @@
 #include "time/show_rules.hpp"
 #include "time/step_driver.hpp"
 #include "time/vector_buffer.hpp"
+#include "tree/kept_tree.hpp"
 
 namespace pergola {
 
@@ -64,88 +67,52 @@ EarlyEnd end_ahead(const Expansion& expansion, double now, std::int64_t tick, do
   return end;
 }
 
-/// Accelerations from a device.
+/// Adds accelerations at some places, of which `from` has all.
 template <class Real>
-void take_probed(const VectorBuffer<Real>& from, ForceResult& forces) {
-  const auto take = [](const Buffer<Real>& values, std::vector<double>& to) {
-    const auto here = values.to_host();
-    to.assign(here.begin(), here.end());
-  };
-  take(from.x, forces.ax), take(from.y, forces.ay), take(from.z, forces.az);
+void add_probed(const VectorField<Real>& from, const std::vector<std::int64_t>& places, ForceResult& forces) {
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const Vec3<double> a = from.fetch(places[k]);
+    forces.ax[k] += a.x, forces.ay[k] += a.y, forces.az[k] += a.z;
+  }
 }
 
-/// Adds those of particles at some places, of which `from` has all.
+/// What a solver has prepared for a step, and may serve the next ones too (Solver::update()). While others use the
+/// solver, and while the particles are not with their owners, it is aside, in fields of the particles. No bits of the
+/// steps depend on that.
 template <class Real>
-void add_probed(const Device& device, const VectorBuffer<Real>& from, const std::vector<std::int64_t>& places,
-                ForceResult& forces) {
-  const auto add = [&](const Buffer<Real>& values, std::vector<double>& to) {
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      Real value = 0;
-      device.memory().to_host(&value, values.data() + places[k], sizeof(Real));
-      to[k] += static_cast<double>(value);
-    }
-  };
-  add(from.x, forces.ax), add(from.y, forces.ay), add(from.z, forces.az);
-}
-
-/// A solver whose work for one step may serve the next ones too (AnySolver::update()), and which outputs may use in
-/// between: lend() suspends what the steps build on, take_back() resumes it. Both leave the bits of the steps alone.
-template <class Real>
-class KeptSolver {
+class PreparedWork {
  public:
-  explicit KeptSolver(Solver<Real>& solver) : solver_(&solver) {}
+  PreparedWork(Solver<Real>& solver, FieldList& particles) : solver_(solver), fields_(particles) {}
 
-  /// The next sources may be any: nothing of the last ones is used.
-  void forget() { prepared_ = borrowed_ = has_answers_ = at_sources_ = false; }
-  /// Makes the solver ready for these sources. `few` of them are active: what was prepared for an earlier step is only
-  /// updated.
-  void take(const Sources<Real>& sources, bool few) {
-    take_back();
-    at_sources_ = has_answers_ = false;
-    if (prepared_ && few)
-      solver_->update(sources);
-    else
-      solver_->prepare(sources);
-    prepared_ = at_sources_ = has_answers_ = true;
+  bool is_there() const { return is_there_; }
+  /// Null: the solver has it.
+  const tree::KeptTree* aside() const { return fields_.is_there() ? &fields_ : nullptr; }
+  /// The solver has prepared or updated: it has all.
+  void begin() {
+    fields_.forget();
+    is_there_ = true;
   }
-  /// The sources are the same on other ranks, or in another order.
-  void be_given_anew() { has_answers_ = false; }
-  /// The sources have moved, and none is active.
-  void pass() { at_sources_ = has_answers_ = false; }
-  /// Whether it can evaluate() for the sources of the last step, which are still where they were. Finds what was lost
-  /// by lending once more, with the same bits.
-  bool answer_again(const Sources<Real>& sources) {
-    if (!at_sources_) return false;
-    take_back();
-    if (!has_answers_) solver_->update(sources);
-    has_answers_ = true;
-    return true;
+  void forget() {
+    fields_.forget();
+    is_there_ = false;
   }
-
-  void lend() {
-    if (prepared_ && !borrowed_) solver_->put_aside();
-    borrowed_ = prepared_;
-    has_answers_ = false;
+  void put_aside() {
+    if (is_there_ && !aside()) solver_.put_aside(fields_);
   }
-  void take_back() const {
-    if (borrowed_) solver_->take_up();
-    borrowed_ = false;
-  }
-  void save(StateSource& to) const {
-    take_back();
-    if (prepared_) solver_->save(to);
-  }
-  void restore(StateInput& from, std::int64_t count) {
-    forget();
-    prepared_ = solver_->restore(from, count);
+  /// The next update() builds on what is aside; false: it cannot.
+  bool take_up() { return is_there_ && (!aside() || solver_.take_up(fields_)); }
+  void save(StateSource& to) const { fields_.save(to); }
+  /// Before the particles are restored, and after that.
+  void restore(StateInput& from) { fields_.restore(from); }
+  void check_restored() {
+    fields_.check();
+    is_there_ = fields_.is_there();
   }
 
  private:
-  Solver<Real>* solver_;
-  bool prepared_ = false;          // it can update()
-  mutable bool borrowed_ = false;  // what it builds on is put aside
-  bool at_sources_ = false;        // that is at the places of the last step
-  bool has_answers_ = false;       // and it can evaluate()
+  Solver<Real>& solver_;
+  tree::KeptTree fields_;
+  bool is_there_ = false;
 };
 
 template <class Real>
@@ -176,7 +143,7 @@ class BlockLeapfrog final : public StepDriver<LeapfrogState<Real>> {
   double time() const override { return time_of(now_) + offset_; }
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
-    work_places_.require_home();
+    owners_.require_home();
     const double ahead = time - this->time();
     return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), long_a_.x.data(),
                                         long_a_.y.data(), long_a_.z.data(), level_.data(), early_end(ahead),
@@ -188,18 +155,14 @@ class BlockLeapfrog final : public StepDriver<LeapfrogState<Real>> {
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
   AnySolver* idle_solver() override {
-    kept_.lend();
+    work_.put_aside();
     return Driver::idle_solver();
   }
   std::unique_ptr<ShownParticles> probe_forces(const std::vector<std::int64_t>& places, ForceResult& forces) override;
 
  private:
   using Driver::options_, Driver::device_, Driver::ranks_, Driver::solver_, Driver::clock_, Driver::state_;
-  using Driver::work_places_, Driver::total_, Driver::count;
-  /// Particles whose step ends: of all ranks, and here.
-  struct Active {
-    std::int64_t all = 0, own = 0;
-  };
+  using Driver::owners_, Driver::total_, Driver::count;
   double time_of(std::int64_t tick) const { return state_.start_time + static_cast<double>(tick) * tick_length_; }
   BlockStep step_to(std::int64_t next) const;
   EarlyEnd early_end(double ahead) const;
@@ -220,25 +183,32 @@ class BlockLeapfrog final : public StepDriver<LeapfrogState<Real>> {
   int deepest_level_in_use() const {
     return has_long_range() ? std::max(census_.deepest(), long_level_) : census_.deepest();
   }
-  void step(std::int64_t next, double limit);
+  void step(std::int64_t next);
   Sources<Real> sources_at(double time);
-  void evaluate(const Active& active, double time, bool with_long_range);
+  void settle(double time, const tree::KeptTree* kept = nullptr);
+  /// Particles here whose steps end.
+  std::int64_t own_active(int ending) const {
+    return std::accumulate(own_census_.population + ending, own_census_.population + block_levels, std::int64_t{0});
+  }
+  void evaluate(std::int64_t active, int ending, double time, bool with_long_range);
+  void make_ready(std::int64_t active, double time, bool with_long_range);
   void look(double time);
   void take_census(const BlockCensus& own);
-  void add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces);
 
   Expansion expansion_;
   StepWish wish_;
   Box box_;
   double tick_length_;
-  KeptSolver<Real> kept_{*solver_};
   std::unique_ptr<BlockLoops<Real>> loops_;
+  mutable PreparedWork<Real> work_{*solver_, state_};
+  bool at_step_ = false;  // the places are those for which work_ was prepared or updated
 
   ParticleField<std::int8_t> level_{state_, "level"};
   // Where the solver can tell the long range apart, it has a step of its own: that of the typical particle, for it
   // changes less. The particles' accelerations are then without it. Tuckerman, Berne & Martyna 1992, J. Chem. Phys. 97,
   // 1990; Springel 2005, section 4.2.
   VectorField<Real> long_a_{state_, "long_range"};
+  VectorField<Real> probe_{state_, "probe", FieldUse::derived};  // in probe_forces() only
   int long_level_ = 0;
   std::int64_t now_ = 0;   // the tick of all positions
   double offset_ = 0;      // after finish(): how far all particles are beyond now_
@@ -253,7 +223,7 @@ class BlockLeapfrog final : public StepDriver<LeapfrogState<Real>> {
 template <class Real>
 BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                    const IntegratorContext& context)
-    : Driver(time, gravity, context),
+    : Driver(Driver::Travel::particles, time, gravity, context),
       expansion_(time.background),
       box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
@@ -265,6 +235,15 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
   const auto& epsilon = wish_.softening.epsilon;
   state_.choose_jerk(*std::min_element(epsilon.begin(), epsilon.end()) <= 0);
   long_a_.set_used(solver_->info().long_range);
+  probe_.set_used(false);
+}
+
+/// Particles go to their owners, if the solver wants that.
+template <class Real>
+void BlockLeapfrog<Real>::settle(double time, const tree::KeptTree* kept) {
+  if (!solver_->divides()) return;
+  look(time);  // faults of the step name places here
+  if (Driver::settle(sources_at(time), kept)) take_others();
 }
 
 /// The factors of a step from now_ to `next`: drift and kicks for each level, as space expands meanwhile.
@@ -305,7 +284,6 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
 /// After particles have changed ranks: scratch for them, and the census of their levels.
 template <class Real>
 void BlockLeapfrog<Real>::take_others() {
-  kept_.be_given_anew();
   Arena arena(device_);
   room_for_scratch(*this, arena, count());
   std::vector<std::int8_t> level(static_cast<std::size_t>(count()));
@@ -315,14 +293,15 @@ void BlockLeapfrog<Real>::take_others() {
   loops_->set_census(census), take_census(census);
 }
 
-/// Returns particles that work on other ranks to their owners. `failed`: a step was interrupted, so that nothing that
-/// the solver prepared is used again.
+/// Brings particles back to the ranks that were given them. `failed`: a step was interrupted, so that nothing that the
+/// solver prepared is used again.
 template <class Real>
 void BlockLeapfrog<Real>::come_home(bool failed) {
-  const bool away = work_places_.away();
-  work_places_.go_home(failed);
-  if (failed) kept_.forget();
-  if (away) take_others();
+  if (failed) work_.forget();
+  if (!owners_.away()) return;
+  work_.put_aside();
+  owners_.go_home();
+  take_others();
 }
 
 /// First forces on all particles, from them the first levels. Velocities stay at the start; the first opening kicks
@@ -335,13 +314,15 @@ void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   now_ = 0;
   offset_ = 0;
   finished_ = false;
-  kept_.forget();
-  loops_->set_census({});
+  work_.forget();
   loops_->begin_step(arrays(), step_to(0));  // into the box
-  evaluate({total_, count()}, time, true);
+  look(time);
+  evaluate(total_, 0, time, true);
+  loops_->set_census({});
   loops_->choose_first_levels(arrays(), step_to(0));
   look(time);
   long_level_ = census_.typical(total_);
+  come_home();
 }
 
 /// Waits for the device and looks whether all went well, on all ranks.
@@ -350,7 +331,7 @@ void BlockLeapfrog<Real>::look(double time) {
   take_census(loops_->census());
   const std::int64_t fault_here = own_census_.fault;
   std::int64_t kind = fault_here % 4;
-  const std::int64_t place = work_places_.find_at_home(fault_here == BlockCensus::no_fault ? -1 : fault_here / 4, kind);
+  const std::int64_t place = owners_.find_at_home(fault_here == BlockCensus::no_fault ? -1 : fault_here / 4, kind);
   state_.fail_where(
       place, kind, [](std::int64_t fault) { return step_fault_text(static_cast<StepFault>(fault)); },
       expansion_.shown_time(time), ranks_.get());
@@ -363,76 +344,87 @@ void BlockLeapfrog<Real>::take_census(const BlockCensus& own) {
   if (ranks_) ranks_->all_reduce(census_.population, block_levels, Reduction::sum);
 }
 
-/// The particles as sources at a time; `id` orders them as on one rank.
+/// The particles as sources at a time.
 template <class Real>
 Sources<Real> BlockLeapfrog<Real>::sources_at(double time) {
   Sources<Real> sources = state_.sources();
   sources.moment = time;
   sources.longest_step = options_.step_max;
-  sources.id = work_places_.places();
+  sources.place = owners_.places();
   if (!has_long_range()) return sources;
   const Real* const long_range[3] = {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()};
   for (int axis = 0; axis < 3; ++axis) sources.long_range[axis] = long_range[axis];
   return sources;
 }
 
-/// Accelerations of the active particles, which are listed unless they are all; with_long_range: and those of all that
-/// the long range causes, where it has a step of its own.
+/// The solver for the places of now. If few particles are active, what was prepared for an earlier step is updated if
+/// it still serves; else all go to their owners. with_long_range: that of all particles first, where it has a step of
+/// its own.
 template <class Real>
-void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_long_range) {
-  Forces<Real> forces;
-  forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
-  if (state_.with_jerk()) forces.jx = new_j_.x.data(), forces.jy = new_j_.y.data(), forces.jz = new_j_.z.data();
+void BlockLeapfrog<Real>::make_ready(std::int64_t active, double time, bool with_long_range) {
+  const bool few = active < total_ / update_below;
+  bool serves = few && work_.is_there();
+  if (active > 0 && (!serves || work_.aside())) settle(time, serves ? work_.aside() : nullptr);
+  if (serves && active > 0) serves = work_.take_up();
+  if (has_long_range() && with_long_range)
+    solver_->find_long_range(sources_at(time), {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
+  at_step_ = active > 0;
+  if (active == 0) return;
+  if (serves && !solver_->update(sources_at(time))) {
+    serves = false;
+    settle(time);
+  }
+  if (!serves) solver_->prepare(sources_at(time));
+  work_.begin();
+}
+
+/// Accelerations of the active particles, whose steps end: those from the level `ending` on.
+template <class Real>
+void BlockLeapfrog<Real>::evaluate(std::int64_t active, int ending, double time, bool with_long_range) {
   const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   try {
-    kept_.take_back();
     expansion_.soften(*solver_, wish_.softening, time);
-    const Sources<Real> sources = sources_at(time);
-    if (has_long_range() && with_long_range)
-      solver_->find_long_range(sources, {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
-    if (active.all == 0) {
-      kept_.pass();
-    } else {
-      kept_.take(sources, active.all < total_ / update_below);
-      solver_->evaluate({active.all < total_ ? active_.data() : nullptr, active.own, active.own, 0}, want, forces);
-    }
+    make_ready(active, time, with_long_range);
+    const bool all = active == total_;
+    if (!all) loops_->list_active(arrays(), ending);
+    Forces<Real> forces;
+    forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
+    if (state_.with_jerk()) forces.jx = new_j_.x.data(), forces.jy = new_j_.y.data(), forces.jz = new_j_.z.data();
+    const std::int64_t own = own_active(ending);
+    if (active > 0) solver_->evaluate({all ? nullptr : active_.data(), own, own, 0}, want, forces);
   } catch (const CoincidentParticles& collision) {
-    look(time);               // a position may not be a number
-    if (work_places_.away())  // at home particles are named as one rank names them
-      return come_home(true), evaluate({total_, count()}, time, false);
-    throw this->named(collision, expansion_.shown_time(time));
+    look(time);  // a position may not be a number
+    const CoincidentParticles found = this->named(collision, expansion_.shown_time(time));
+    come_home(true);
+    throw found;
+  } catch (const ParticleFailure&) {
+    throw;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
     throw;
   }
   clock_.end();
-  if (solver_->info().pairwise) state_.counts.interactions += active.all * total_;
+  if (solver_->info().pairwise) state_.counts.interactions += active * total_;
 }
 
-/// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2. Steps follow up to `limit`.
+/// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2.
 template <class Real>
-void BlockLeapfrog<Real>::step(std::int64_t next, double limit) {
-  kept_.take_back();
-  if (work_places_.may_move()) clock_.begin("to work");
-  if (work_places_.begin_step((limit - time()) / (time_of(next) - time()))) take_others();
-  clock_.end();
+void BlockLeapfrog<Real>::step(std::int64_t next) {
   const BlockStep step = step_to(next);
   const int ending = physics::lowest_level_at(next);
-  Active active;
-  for (int level = ending; level <= deepest_level; ++level)
-    active.all += census_.population[level], active.own += own_census_.population[level];
-  const bool all = active.all == total_, ends_long_range = long_range_meets(next);
+  const std::int64_t active =
+      std::accumulate(census_.population + ending, census_.population + block_levels, std::int64_t{0});
+  const bool ends_long_range = long_range_meets(next);
   clock_.begin("position");
   if (long_range_meets(now_)) loops_->kick_by_long_range(arrays(), step.open[long_level_]);
   loops_->begin_step(arrays(), step);
-  if (!all) loops_->list_active(arrays(), ending);
   clock_.end();
-  evaluate(active, time_of(next), ends_long_range);
+  evaluate(active, ending, time_of(next), ends_long_range);
   clock_.begin("velocity");
   if (ends_long_range) loops_->kick_by_long_range(arrays(), step.close[long_level_]);
-  loops_->end_step(arrays(), step, active.own, all);
+  loops_->end_step(arrays(), step, own_active(ending), active == total_);
   clock_.end();
   look(time_of(next));
   clock_.collect();
@@ -441,7 +433,7 @@ void BlockLeapfrog<Real>::step(std::int64_t next, double limit) {
     long_level_ = physics::next_level(long_level_, std::ldexp(options_.step_max, -census_.typical(total_)),
                                       options_.step_max, now_);
   ++state_.counts.steps;
-  state_.counts.particle_steps += active.all;
+  state_.counts.particle_steps += active;
 }
 
 /// Steps up to `limit`, as long as `enough` lets it. Particles are with their owners when it returns.
@@ -455,7 +447,7 @@ bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& eno
       come_home();
       throw too_many_ticks(limit);
     }
-    step(next, limit);
+    step(next);
     reached = !enough || !enough();
   }
   come_home();
@@ -480,7 +472,7 @@ void BlockLeapfrog<Real>::finish(double end) {
   if (total_ > 0 && !finished_ && (ahead > 0 || !together)) {
     const EarlyEnd early = early_end(ahead);
     loops_->end_all_early(arrays(), early, box_);
-    evaluate({total_, count()}, end, true);
+    evaluate(total_, 0, end, true);
     loops_->close_all_early(arrays(), early);
     look(end);
     clock_.collect();
@@ -489,48 +481,67 @@ void BlockLeapfrog<Real>::finish(double end) {
   }
   offset_ = ahead;
   finished_ = true;
+  come_home();
 }
 
-/// That of now, whose accelerations the steps need not have.
-template <class Real>
-void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces) {
-  VectorBuffer<Real> all(device_, count());
-  solver_->find_long_range(sources_at(time()), {all.x.data(), all.y.data(), all.z.data()});
-  add_probed(device_, all, places, forces);
-}
-
-/// Forces at some places from what the solver prepared for the last step, if it can answer again; else null.
+/// Forces at some places from what the solver prepared for the last step, if it can answer again; else null. Owners
+/// answer for all of theirs, and the answers come home with the particles.
 template <class Real>
 std::unique_ptr<ShownParticles> BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places,
                                                                   ForceResult& forces) {
+  if (!solver_->info().updates || !work_.is_there() || !at_step_) return nullptr;
   expansion_.soften(*solver_, wish_.softening, time());
-  if (!solver_->info().updates || !kept_.answer_again(sources_at(time()))) return nullptr;
   solver_->set_clock(nullptr);
-  const Buffer<std::int64_t> index(device_, places);
-  VectorBuffer<Real> a(device_, index.size());
-  Forces<Real> into;
-  into.ax = a.x.data(), into.ay = a.y.data(), into.az = a.z.data();
-  solver_->evaluate({index.data(), index.size(), index.size(), 0}, want_acceleration, into);
-  take_probed(a, forces);
-  if (has_long_range()) add_long_range(places, forces);
+  if (work_.aside()) {
+    settle(time(), work_.aside());
+    if (!work_.take_up() || !solver_->update(sources_at(time()))) return nullptr;
+    work_.begin();
+  }
+  for (std::vector<double>* const axis : {&forces.ax, &forces.ay, &forces.az}) axis->assign(places.size(), 0);
+  probe_.use(state_, true);
+  const auto into = [&] {
+    Forces<Real> to;
+    to.ax = probe_.x.data(), to.ay = probe_.y.data(), to.az = probe_.z.data();
+    return to;
+  };
+  if (solver_->divides()) {
+    solver_->evaluate({nullptr, count(), count(), 0}, want_acceleration, into());
+    come_home();
+    add_probed(probe_, places, forces);
+  } else {
+    const Buffer<std::int64_t> index(device_, places);
+    solver_->evaluate({index.data(), index.size(), index.size(), 0}, want_acceleration, into());
+    std::vector<std::int64_t> in_turn(places.size());
+    std::iota(in_turn.begin(), in_turn.end(), 0);
+    add_probed(probe_, in_turn, forces);
+  }
+  if (has_long_range()) {  // that of now, whose accelerations the steps need not have
+    solver_->find_long_range(sources_at(time()), {probe_.x.data(), probe_.y.data(), probe_.z.data()});
+    add_probed(probe_, places, forces);
+  }
+  probe_.use(state_, false);
   return state_.show(ShowAsIs{});
 }
 
 template <class Real>
 void BlockLeapfrog<Real>::save(StateSource& to) const {
-  work_places_.require_home();
+  owners_.require_home();
+  work_.put_aside();
   state_.save(to);
   to.put_value("now", now_);
   to.put_value("offset", offset_);
   to.put_value("finished", static_cast<std::uint8_t>(finished_));
   if (has_long_range()) to.put_value("long_level", static_cast<std::int64_t>(long_level_));
-  kept_.save(to);
+  work_.save(to);
 }
 
 /// The census and scratch are not in a checkpoint; they follow from the levels.
 template <class Real>
 void BlockLeapfrog<Real>::restore(StateInput& from) {
+  work_.restore(from);
   this->restore_particles(from);
+  on_all(ranks_ ? *ranks_ : *serial_communicator(), [&] { work_.check_restored(); });
+  at_step_ = false;
   if (has_long_range()) {
     const auto level = from.get_value<std::int64_t>("long_level");
     if (level < 0 || level > deepest_level)
@@ -541,16 +552,15 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   now_ = from.get_value<std::int64_t>("now");
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;
-  kept_.restore(from, total_);
   take_others();
 }
 
-/// An estimate for n particles on this device, including what moving work between ranks may take.
+/// An estimate for n particles on this device.
 template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_scratch(*this, arena, n);
-  return this->particle_bytes(n) + arena.bytes() + work_places_.bytes_for_some(n);
+  return this->particle_bytes(n) + arena.bytes();
 }
 
 }  // namespace

@@ -114,6 +114,8 @@ class PERGOLA_API Integrator {
 
   /// The solver, for evaluations between steps; null: this integrator does not lend it.
   virtual AnySolver* idle_solver() { return nullptr; }
+  /// Bytes on the device that such an evaluation takes beside device_bytes().
+  virtual std::int64_t idle_bytes(std::int64_t /*n*/) const { return 0; }
   /// advance() asks `enough` after every multiple of this number of steps, even if it takes them in batches. 0: after
   /// any number.
   virtual void pause_every(std::int64_t /*steps*/) {}

@@ -148,7 +148,7 @@ class OrderKeeper {
 ///
 /// A step: (1) the closing kick of the step before, the opening kick and the drift in one pass, (2) forces. The closing
 /// kick stays pending until the next step or until the particles are shown. On a GPU steps are queued in batches and
-/// looked at afterwards (settle); an adaptive step is looked at each time.
+/// looked at afterwards (wait); an adaptive step is looked at each time.
 /// The solver may want an order of the particles in memory (sort); no result depends on it.
 template <class Real>
 class Leapfrog final : public StepDriver<LeapfrogState<Real>> {
@@ -163,7 +163,7 @@ class Leapfrog final : public StepDriver<LeapfrogState<Real>> {
   double time() const override { return time_; }
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double asked) const override {
-    work_places_.require_home();
+    owners_.require_home();
     // The logarithm of a scale factor that was found from the logarithm differs from it by rounding.
     const double time = std::abs(asked - time_) <= logarithm_rounding * std::abs(time_) ? time_ : asked;
     return state_.show(ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_,
@@ -190,9 +190,9 @@ class Leapfrog final : public StepDriver<LeapfrogState<Real>> {
 
  private:
   using Driver::options_, Driver::device_, Driver::ranks_, Driver::solver_, Driver::clock_, Driver::state_;
-  using Driver::work_places_, Driver::total_, Driver::count;
+  using Driver::owners_, Driver::total_, Driver::count;
   double next_time() const;
-  void step(double dt, double end, double steps = 1);
+  void step(double dt, double end);
   void evaluate(double time);
   void choose_step(double time);
   void choose_fixed_step();
@@ -202,9 +202,9 @@ class Leapfrog final : public StepDriver<LeapfrogState<Real>> {
   }
   void begin_order();
   void sort();
-  void settle();
+  void wait();
   double least_step(const StepWish& wish);
-  void end_where_not_finite(std::int64_t place, double time) const;
+  void end_where_not_finite(std::int64_t place, double time);
 
   Expansion expansion_;
   StepWish wish_;
@@ -232,7 +232,7 @@ class Leapfrog final : public StepDriver<LeapfrogState<Real>> {
 /// Jerks are needed only to choose a step where softening is zero.
 template <class Real>
 Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-    : Driver(time, gravity, context),
+    : Driver(Driver::Travel::particles, time, gravity, context),
       expansion_(time.background),
       box_(box_of(gravity)),
       loops_(make_leapfrog_loops<Real>(context.device)) {
@@ -256,10 +256,11 @@ void Leapfrog<Real>::start(ParticleSource& particles, double time) {
   begin_order();
   if (unsorted_) sort();
   evaluate(time);
-  settle();
+  wait();
   end_where_not_finite(loops_->first_not_finite(state_.arrays()), time);
   choose_step(time);
   choose_fixed_step();
+  owners_.go_home();
 }
 
 /// The smallest step that a particle wants, on any rank.
@@ -272,9 +273,11 @@ double Leapfrog<Real>::least_step(const StepWish& wish) {
 
 /// Ends the run on all ranks if one of them has a particle that is not finite. Place −1: this rank has none.
 template <class Real>
-void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) const {
+void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) {
+  std::int64_t kind = 0;
+  const std::int64_t at_home = owners_.find_at_home(place, kind);
   state_.fail_where(
-      place, 0, [](std::int64_t) { return "its position, velocity or acceleration is not a finite number"; },
+      at_home, kind, [](std::int64_t) { return "its position, velocity or acceleration is not a finite number"; },
       expansion_.shown_time(time), ranks_.get());
 }
 
@@ -308,17 +311,21 @@ void Leapfrog<Real>::sort() {
 /// Forces at the present positions, which are those of `time`.
 template <class Real>
 void Leapfrog<Real>::evaluate(double time) {
+  solver_->set_clock(&clock_);
+  if (solver_->info().pairwise) clock_.begin("force");
+  expansion_.soften(*solver_, wish_.softening, time);
+  const auto sources_now = [&] {
+    Sources<Real> sources = state_.sources();
+    sources.moment = time;
+    sources.longest_step = options_.step_max;
+    sources.place = owners_.places();
+    return sources;
+  };
+  this->settle(sources_now(), nullptr, {&state_.a.x, &state_.a.y, &state_.a.z, &state_.j.x, &state_.j.y, &state_.j.z});
+  solver_->prepare(sources_now());
   Forces<Real> forces;
   forces.ax = state_.a.x.data(), forces.ay = state_.a.y.data(), forces.az = state_.a.z.data();
   if (state_.with_jerk()) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
-  solver_->set_clock(&clock_);
-  if (solver_->info().pairwise) clock_.begin("force");
-  Sources<Real> sources = state_.sources();
-  sources.moment = time;
-  sources.longest_step = options_.step_max;
-  sources.id = work_places_.places();
-  expansion_.soften(*solver_, wish_.softening, time);
-  solver_->prepare(sources);
   const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
   this->evaluate_at(*solver_, nullptr, count(), want, forces, expansion_.shown_time(time));
   clock_.end();
@@ -377,36 +384,37 @@ double Leapfrog<Real>::next_time() const {
   return state_.start_time + static_cast<double>(state_.counts.steps + 1) * step_;
 }
 
-/// Closing kick of the step before, opening kick, drift, forces. `steps`: about how many steps follow one another, this
-/// one included.
+/// Closing kick of the step before, opening kick, drift, forces.
 template <class Real>
-void Leapfrog<Real>::step(double dt, double end, double steps) {
+void Leapfrog<Real>::step(double dt, double end) {
   if (queued_.empty()) batch_begin_ = Clock::now();
   clock_.begin("position");
   const auto [open, drift, close] = expansion_.step(time_, dt, end);
   loops_->kick_drift(state_.arrays(), {pending_kick_, open, drift, box_});
   clock_.end();
   queued_.push_back(end);
-  if (work_places_.may_move()) clock_.begin("to work");
-  work_places_.begin_step(steps, {&state_.a.x, &state_.a.y, &state_.a.z, &state_.j.x, &state_.j.y, &state_.j.z});
-  clock_.end();
   const bool due = !ranks_ ? queued_.size() == 1 && keeper_.due()
                            : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
   if (unsorted_ || (due && state_.given_places().size() > 0)) sort();
-  work_places_.do_or_fail_at_home([&] { evaluate(end); });
+  try {
+    evaluate(end);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::numerics) owners_.go_home();  // where others look at them
+    throw;
+  }
   pending_kick_ = close;
   time_ = end;
   ++state_.counts.steps;
   state_.counts.particle_steps += total_;
   if (options_.adaptive) {
-    settle();
+    wait();
     choose_step(end);
   }
 }
 
 /// Waits for the queued steps and looks whether all went well.
 template <class Real>
-void Leapfrog<Real>::settle() {
+void Leapfrog<Real>::wait() {
   device_.synchronize();
   const double seconds = seconds_since(batch_begin_);
   const auto bad = loops_->take_not_finite();
@@ -428,16 +436,16 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
   bool reached = true;
   while (reached && next_time() <= reach) {
     const double length = options_.adaptive ? wanted_step_ : step_;
-    step(length, next_time(), (reach - time_) / length);
+    step(length, next_time());
     const std::int64_t most = state_.given_places().size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
     const bool queue_more = device_.is_cuda() && !ranks_ && static_cast<std::int64_t>(queued_.size()) < most;
     const bool pause = pause_every_ > 0 && state_.counts.steps % pause_every_ == 0;
     if (queue_more && !options_.adaptive && !pause) continue;
-    settle();
+    wait();
     reached = !enough || !enough();
   }
-  settle();
-  work_places_.go_home();
+  wait();
+  owners_.go_home();
   return reached;
 }
 
@@ -454,11 +462,12 @@ void Leapfrog<Real>::finish(double end) {
   advance(end, nullptr);
   const double whole = std::min(step_, end - state_.start_time);  // a step may be longer than the run, however much
   if (options_.adaptive || end - time_ > same_time * whole) step(end - time_, end);
-  settle();
+  wait();
   loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;
   end_where_not_finite(loops_->first_not_finite(state_.arrays()), end);
   time_ = end;
+  owners_.go_home();
 }
 
 /// The closing kick of the last step is taken now rather than with the opening one of the next; each is rounded by
@@ -466,7 +475,7 @@ void Leapfrog<Real>::finish(double end) {
 template <class Real>
 std::optional<BorrowedParticles> Leapfrog<Real>::lend() {
   if (expansion_.given()) return std::nullopt;
-  settle();
+  wait();
   if (pending_kick_ != 0) loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;
   device_.synchronize();
@@ -479,14 +488,15 @@ void Leapfrog<Real>::take_back() {
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
   end_where_not_finite(loops_->first_not_finite(state_.arrays()), time_);
   evaluate(time_);
-  settle();
+  wait();
   end_where_not_finite(loops_->first_not_finite(state_.arrays()), time_);
   choose_step(time_);
+  owners_.go_home();
 }
 
 template <class Real>
 void Leapfrog<Real>::save(StateSource& to) const {
-  work_places_.require_home();
+  owners_.require_home();
   state_.save(to);
   to.put_value("time", time_);
   to.put_value("pending_kick", pending_kick_);

@@ -3,7 +3,8 @@
 //
 // `RunState` has the particles of this rank and counts steps; an integrator adds fields to it. `StepDriver` has them on
 // their device, with the solver, on one process and on ranks. An integrator that derives from both says what a step
-// does to its own particles; which rank keeps the others it need not know.
+// does to its own particles; which rank has the others it need not know. Where particles travel (leapfrogs), a step
+// that prepares the solver settles first, and all come home before others see them: domain/README.md.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,13 +13,14 @@
 
 #include "base/state_source.hpp"
 #include "device/stage_clock.hpp"
+#include "domain/owners.hpp"
 #include "domain/share_source.hpp"
 #include "gravity/solver.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/wrapped_solver.hpp"
 #include "particles/particle_store.hpp"
 #include "time/integrator.hpp"
 #include "time/particle_failure.hpp"
-#include "time/work_places.hpp"
 
 namespace pergola {
 
@@ -71,29 +73,51 @@ class StepDriver : public Integrator {
   StepCounts counts() const override { return state_.counts; }
   AnySolver* idle_solver() override {
     solver_->set_clock(nullptr);
-    return solver_.get();
+    if (!solver_->divides()) return solver_.get();
+    if (!for_others_) for_others_ = bring_to_owners(solver_, device_, ranks_);
+    return for_others_.get();
   }
+  std::int64_t idle_bytes(std::int64_t n) const override { return solver_->divides() ? n * copied_bytes<Real> : 0; }
   std::int64_t outside() const override { return solver_->outside(); }
   std::vector<std::string> choices() const override { return solver_->choices(); }
   std::string remark() const override { return solver_->remark(); }
 
  protected:
+  /// What goes to the ranks that a solver has work on particles: copies, so that the integrator sees nothing of it, or
+  /// the particles themselves, by settle(), which is faster where steps follow one another.
+  enum class Travel { copies, particles };
   template <class... More>
-  StepDriver(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context,
+  StepDriver(Travel travel, const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context,
              const More&... more)
       : options_(time),
         device_(context.device),
         ranks_(context.communicator->size() > 1 ? context.communicator : nullptr),
-        solver_(ranks_ ? make_distributed_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
+        solver_(!ranks_                       ? make_solver<Real>(gravity, device_)
+                : travel == Travel::particles ? make_dividing_solver<Real>(gravity, device_, ranks_)
+                                              : make_distributed_solver<Real>(gravity, device_, ranks_)),
         clock_(device_, context.profile),
         state_(device_, more...),
-        work_places_(state_, *solver_, ranks_) {}
+        owners_(state_, solver_->divides() ? ranks_ : nullptr) {}
+  template <class... More>
+  StepDriver(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context,
+             const More&... more)
+      : StepDriver(Travel::copies, time, gravity, context, more...) {}
 
   /// The particles here.
   std::int64_t count() const { return state_.count(); }
   void start_particles(ParticleSource& particles, double time) {
     total_ = particles.count();
     state_.start(particles, time, ranks_.get());
+  }
+  /// Brings particles to their owners, for prepare(); with `kept` for update(). `left`: as Owners::settle(). True:
+  /// there are others here now.
+  bool settle(const Sources<Real>& sources, const tree::KeptTree* kept = nullptr,
+              const std::vector<const AnyField*>& left = {}) {
+    if (!solver_->divides()) return false;
+    for_others_.reset();  // with its memory
+    const bool others = owners_.settle(solver_->divide(sources, kept), left);
+    clock_.end();
+    return others;
   }
   /// Takes up the saved particles.
   void restore_particles(StateInput& from) {
@@ -117,17 +141,20 @@ class StepDriver : public Integrator {
   }
   /// Bytes of the particles, with what moving them takes, and of the solver.
   std::int64_t particle_bytes(std::int64_t n) const {
-    return n * state_.bytes_per_particle() + work_places_.bytes(n) + solver_->device_bytes(n);
+    return n * state_.bytes_per_particle() + owners_.bytes(n) + solver_->device_bytes(n);
   }
 
   TimeOptions options_;
   Device device_;
   std::shared_ptr<Communicator> ranks_;  // null: one process
-  std::unique_ptr<Solver<Real>> solver_;
+  std::shared_ptr<Solver<Real>> solver_;
   StageClock clock_;
   State state_;
-  WorkPlaces work_places_;
+  Owners owners_;
   std::int64_t total_ = 0;  // particles on all ranks
+
+ private:
+  std::unique_ptr<Solver<Real>> for_others_;  // the same solver, for particles that are with any ranks
 };
 
 }  // namespace pergola

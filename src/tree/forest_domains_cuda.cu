@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "device/launch.cuh"
-#include "domain/arrived_places.hpp"
-#include "domain/input_places.hpp"
+#include "domain/common_value.hpp"
 #include "tree/traverse_cuda.cuh"
 
 namespace pergola::tree {
@@ -56,12 +55,11 @@ ForestDomains<Real>::ForestDomains(const std::shared_ptr<DeviceMessages>& messag
     : device_(messages->device()),
       ranks_(std::move(ranks)),
       scratch_(std::move(scratch)),
-      own_(messages),
+      way_(messages),
       ghosts_(messages),
-      masses_(device_, ranks_),
-      workers_(device_, ranks_->rank()) {}
+      masses_(device_, ranks_) {}
 
-/// By kept particle: the place of its root, and what the plan of their ways takes.
+/// By particle: the place of its root, and what the plan of their ways takes.
 template <class Real>
 struct ForestDomains<Real>::Cut {
   std::uint32_t* place_of;
@@ -69,7 +67,7 @@ struct ForestDomains<Real>::Cut {
   std::int64_t bytes;
   Cut(const ForestDomains& of, std::byte* memory, std::int64_t kept) {
     MemoryParts parts(memory);
-    place_of = parts.take<std::uint32_t>(kept), work = parts.take<std::byte>(of.own_.work_bytes(kept));
+    place_of = parts.take<std::uint32_t>(kept), work = parts.take<std::byte>(of.way_.work_bytes(kept));
     bytes = parts.used();
   }
 };
@@ -97,7 +95,7 @@ std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& for
   count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + ghosts, with_species).bytes));
   count.room(counts_, forest.root_blocks()), count.room(owner_, forest.root_blocks()),
       count.room(visit_begin_, places + 1);
-  return count.bytes() + own_.own_bytes(n) + ghosts_.own_bytes(ghosts);
+  return count.bytes() + way_.own_bytes(n) + ghosts_.own_bytes(ghosts);
 }
 
 /// From what is in each plot on this rank, particles or work, to the ranks that have them: stretches of about as much.
@@ -116,18 +114,18 @@ std::vector<std::uint32_t> ForestDomains<Real>::owners(std::vector<std::int64_t>
 }
 
 template <class Real>
-void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, const Forest& forest,
+void ForestDomains<Real>::cut(const Points<Real>& points, const Frame& frame, const Forest& forest,
                               const CountedWork& work) {
   device_.make_current();
   Arena arena(device_);
-  const Cut cut(*this, scratch_(scratch_bytes(kept.count)), kept.count);
-  equal_mass_ = masses_.of(kept.mass, kept.count);
+  const Cut cut(*this, scratch_(scratch_bytes(points.count)), points.count);
+  equal_mass_ = masses_.of(points.mass, points.count);
   arena.room(counts_, forest.root_blocks());
   counts_.zero();
   const int shift = 3 * (key_levels - forest.level), root_block_shift = forest.root_block_shift();
-  cuda::launch("particles by root", kept.count, device_.stream(),
+  cuda::launch("particles by root", points.count, device_.stream(),
                [=, place_of = cut.place_of, counts = counts_.data()] __device__(std::int64_t i) {
-                 const auto place = static_cast<std::uint32_t>(upper_key(kept, frame, {}, i) >> shift);
+                 const auto place = static_cast<std::uint32_t>(upper_key(points, frame, {}, i) >> shift);
                  place_of[i] = place;
                  count_at(place >> root_block_shift, counts);
                });
@@ -139,23 +137,13 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   for (std::size_t p = 0; !unknown && p < of_root_block.size(); ++p)
     of_root_block[p] = of_root_block[p] * work.times * work_of_particle + work.by_root_block[p];
   set(owner_, owners(std::move(of_root_block)));
-  plan_own(cut, kept.count, forest);
-  plan_ghosts(cut.place_of, forest);
-}
-
-/// With the places of kept particles and the owners of plots.
-template <class Real>
-void ForestDomains<Real>::plan_own(const Cut& cut, std::int64_t kept, const Forest& forest) {
-  kept_ = kept;
-  workers_.forget();
-  const auto list = own_.listing(kept, cut.work);
-  cuda::launch("own particles", kept, device_.stream(),
-               [=, root_block_shift = forest.root_block_shift(), place_of = cut.place_of,
-                owner = owner_.data()] __device__(std::int64_t i) {
+  const auto list = way_.listing(points.count, cut.work);
+  cuda::launch("owners of particles", points.count, device_.stream(),
+               [=, place_of = cut.place_of, owner = owner_.data()] __device__(std::int64_t i) {
                  list.rank[i] = owner[place_of[i] >> root_block_shift],
                  list.particle[i] = static_cast<std::uint32_t>(i);
                });
-  own_.plan(kept, cut.work);
+  way_.plan(points.count, cut.work);
 }
 
 /// The ranks that particles at each of this rank's places visit: found once for all of them.
@@ -197,21 +185,26 @@ std::uint32_t ForestDomains<Real>::sum_before(std::uint32_t* numbers, std::int64
   return last;
 }
 
-/// Guests come from the ranks that work on them: who keeps them does not matter.
 template <class Real>
-void ForestDomains<Real>::plan_ghosts(const std::uint32_t* place_of, const Forest& forest) {
-  const std::int64_t own = this->own();
-  Arena(device_).room(memory_, Own(nullptr, own).bytes);
-  const Own at(memory_.data(), own);
-  own_.template there<std::uint32_t, 1>({place_of}, {at.place});
+void ForestDomains<Real>::find_ghosts(const Points<Real>& points, const Frame& frame, const Forest& forest) {
+  device_.make_current();
+  own_ = points.count;
+  Arena(device_).room(memory_, Own(nullptr, own_).bytes);
+  const Own at(memory_.data(), own_);
   find_visits(forest);
-  cuda::launch("guests", own + 1, device_.stream(), [=, visits = visit_begin_.data()] __device__(std::int64_t i) {
-    at.ghost_begin[i] = i < own ? visits[at.place[i] + 1] - visits[at.place[i]] : 0;
-  });
-  const std::uint32_t ghosts = sum_before(at.ghost_begin, own + 1);
+  cuda::launch("guests", own_ + 1, device_.stream(),
+               [=, own = own_, shift = 3 * (key_levels - forest.level),
+                visits = visit_begin_.data()] __device__(std::int64_t i) {
+                 at.ghost_begin[i] = 0;
+                 if (i == own) return;
+                 const auto place = static_cast<std::uint32_t>(upper_key(points, frame, {}, i) >> shift);
+                 at.place[i] = place;
+                 at.ghost_begin[i] = visits[place + 1] - visits[place];
+               });
+  const std::uint32_t ghosts = sum_before(at.ghost_begin, own_ + 1);
   std::byte* const work = scratch_(ghosts_.work_bytes(ghosts));
   const auto list = ghosts_.listing(ghosts, work);
-  cuda::launch("guests", own, device_.stream(),
+  cuda::launch("guests", own_, device_.stream(),
                [=, visits = visit_begin_.data(), rank = visits_.data()] __device__(std::int64_t i) {
                  std::uint32_t visit = visits[at.place[i]];
                  for (std::uint32_t k = at.ghost_begin[i]; k < at.ghost_begin[i + 1]; ++k, ++visit)
@@ -221,56 +214,21 @@ void ForestDomains<Real>::plan_ghosts(const std::uint32_t* place_of, const Fores
 }
 
 template <class Real>
-void ForestDomains<Real>::keep_here(const std::uint32_t* places) {
-  ghosts_.renumber(places);
-  kept_ = own_.arriving();
-  own_.plan_to_stay(kept_);
-  workers_.forget();
-}
-
-template <class Real>
-void ForestDomains<Real>::keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places) {
-  own_.plan_back(home, places);
-  kept_ = own_.kept();
-  workers_.forget();
-}
-
-template <class Real>
-Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids) {
+Points<Real> ForestDomains<Real>::with_ghosts(const Points<Real>& own, bool with_species, std::uint64_t* ids) {
   device_.make_current();
-  const std::int64_t own = this->own(), all = count();
-  const std::int64_t bytes = Arrived(nullptr, all, with_species).bytes;
+  const std::int64_t all = count(), bytes = Arrived(nullptr, all, with_species).bytes;
   Arena(device_).room(memory_, bytes, bytes / 32);  // numbers change a little from build to build
   const Arrived to(memory_.data(), all, with_species);
   const auto [x, y, z, mass] = to.real;
-  own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
-  ghosts_.template there<Real, 3>({x, y, z}, {x + own, y + own, z + own});
-  if (equal_mass_) {
+  copy_own(own.x, x), copy_own(own.y, y), copy_own(own.z, z);
+  ghosts_.template there<Real, 3>({x, y, z}, {x + own_, y + own_, z + own_});
+  if (equal_mass_)
     fill_cuda(device_, *equal_mass_, all, mass);
-  } else {
-    own_.template there<Real, 1>({kept.mass}, {mass});
-    ghosts_.template there<Real, 1>({mass}, {mass + own});
-  }
-  if (with_species) {
-    own_.template there<std::uint8_t, 1>({kept.species}, {to.species});
-    ghosts_.template there<std::uint8_t, 1>({to.species}, {to.species + own});
-  }
-  if (ids.any && ids.are_places) {
-    std::uint32_t* const places = ids.places_room(all);
-    own_.template there<std::uint32_t, 1>({ids.places}, {places});
-    ghosts_.template there<std::uint32_t, 1>({places}, {places + own});
-    widen_places_cuda(device_, places, all, ids.room);
-  } else if (ids.any) {
-    own_.template there<std::uint64_t, 1>({kept.id}, {ids.room});
-    ghosts_.template there<std::uint64_t, 1>({ids.room}, {ids.room + own});
-  }
-  return {all, x, y, z, mass, with_species ? to.species : nullptr, ids.any ? ids.room : nullptr, kept.box};
-}
-
-template <class Real>
-std::vector<std::uint32_t> ForestDomains<Real>::bring_places(std::int64_t first) {
-  device_.make_current();
-  return arrived_places(device_, own_, first);
+  else
+    add_ghosts(own.mass, mass);
+  if (with_species) add_ghosts(own.species, to.species);
+  if (ids) add_ghosts(own.id, ids);
+  return {all, x, y, z, mass, with_species ? to.species : nullptr, ids, own.box};
 }
 
 template class ForestDomains<float>;

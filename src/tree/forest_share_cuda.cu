@@ -7,15 +7,6 @@
 namespace pergola::tree {
 
 template <class T>
-void OctreeCuda<T>::renumber(const std::uint32_t* to, std::int64_t count) {
-  device_.make_current();
-  cuda::launch("tree places", count_, device_.stream(),
-               [to, count = static_cast<std::uint32_t>(count), place = place_.data()] __device__(std::int64_t k) {
-                 if (place[k] < count) place[k] = to[place[k]];
-               });
-}
-
-template <class T>
 std::uint64_t* OctreeCuda<T>::room_for_ids(std::int64_t count) {
   static_assert(sizeof(PlacedMass<T>) >= sizeof(std::uint64_t) + sizeof(std::uint32_t));
   Arena(device_).room(particle_, count, count / 32);  // numbers change a little from build to build
@@ -39,8 +30,6 @@ void OctreeCuda<T>::add_work(const std::uint32_t* work, unsigned long long* by_r
 
 template void OctreeCuda<float>::add_work(const std::uint32_t*, unsigned long long*);
 template void OctreeCuda<double>::add_work(const std::uint32_t*, unsigned long long*);
-template void OctreeCuda<float>::renumber(const std::uint32_t*, std::int64_t);
-template void OctreeCuda<double>::renumber(const std::uint32_t*, std::int64_t);
 template std::uint64_t* OctreeCuda<float>::room_for_ids(std::int64_t);
 template std::uint64_t* OctreeCuda<double>::room_for_ids(std::int64_t);
 

@@ -6,43 +6,62 @@
 // the places of now. That is what a checkpoint holds of a tree, and what is left of it while its solver serves others.
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/state_source.hpp"
-#include "comm/shares.hpp"
-#include "device/buffer.hpp"
+#include "particles/particle_store.hpp"
 #include "tree/keys.hpp"
 
 namespace pergola::tree {
 
-/// What refresh() builds on. Fields are by source of this rank, on the device of the solver.
-struct KeptTree {
-  Device device;
-  Frame frame;
-  int digit_level = SofteningDigit::no_digit;         // SofteningDigit::level
-  int root_level = 0;                                 // Forest::level (tree/forest.hpp); 0: one root
-  std::int64_t spread = 0;                            // the sum of leaf_spread() when it was built
-  bool has_lower = false, has_accelerations = false;  // the same on all ranks
-  Buffer<std::uint64_t> upper, lower;                 // keys when it was built
-  Buffer<double> acceleration;                        // of the group of each, for the opening test
-  std::vector<std::uint32_t> weight{};                // counted work, for balance alone: not saved; empty: unknown
+/// What refresh() builds on: fields of the particles, which are saved and change ranks with the others of their list,
+/// and a few numbers, the same on all ranks.
+class PERGOLA_API KeptTree {
+ public:
+  explicit KeptTree(FieldList& particles);
 
-  std::int64_t count() const { return upper.size(); }
+  /// Whose tree it is; empty: there is none.
+  std::string kind;
+  Frame frame;
+  int digit_level = SofteningDigit::no_digit;  // SofteningDigit::level
+  int root_level = 0;                          // Forest::level (tree/forest.hpp); 0: one root
+  std::int64_t spread = 0;                     // the sum of leaf_spread() when it was built
+  ParticleField<std::uint64_t> upper, lower;   // keys when it was built
+  ParticleField<double> acceleration;          // of the group of each, for the opening test
+
+  bool is_there() const { return !kind.empty(); }
+  bool has_lower() const { return lower.used(); }
+  bool has_accelerations() const { return acceleration.used(); }
+  std::int64_t count() const { return particles_.count(); }
+  const Device& device() const { return particles_.device(); }
+  /// With memory for the fields.
+  void begin(const std::string& of_kind, bool with_lower, bool with_accelerations);
+  void forget();
+  void take_numbers(const KeptTree& from) {
+    frame = from.frame, digit_level = from.digit_level, root_level = from.root_level, spread = from.spread;
+  }
+  /// The numbers. restore() is called before the particles are restored, which then have the fields that were saved,
+  /// and check() afterwards. Both throw Error(input) that names the block when a number cannot be right.
+  void save(StateSource& to) const;
+  void restore(StateInput& from);
+  void check() const;
+
+ private:
+  FieldList& particles_;
 };
+
+/// body(field of `from`, the same of `to`) for those that are used.
+template <class Body>
+void each_field(const KeptTree& from, KeptTree& to, const Body& body) {
+  if (from.upper.used()) body(from.upper, to.upper);
+  if (from.lower.used()) body(from.lower, to.lower);
+  if (from.acceleration.used()) body(from.acceleration, to.acceleration);
+}
 
 /// Whose tree it is: of one device, in open space or in a periodic box.
 inline std::string tree_kind(const Device& device, bool periodic) {
   return std::string(device.is_cuda() ? "cuda" : "cpu") + (periodic ? " periodic" : "");
 }
-
-/// Into a checkpoint, by ranges that copy the fields when they are read.
-void save_tree(StateSource& to, const std::string& kind, const std::shared_ptr<const KeptTree>& kept);
-/// The part of a rank that keeps its share of the particles. Null: there is no tree of this kind. Throws Error(input)
-/// that names the block when a number cannot be right.
-std::shared_ptr<const KeptTree> restore_tree(StateInput& from, const std::string& kind, const Device& device,
-                                             const Shares& shares, int rank);
 
 /// Units of the sum over all leaves of log₂ of their radii: a whole number, so that its order does not matter.
 inline constexpr double spread_units = 1048576.0;  // 2^20

@@ -476,57 +476,42 @@ void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
 }
 
 template <class T>
-std::shared_ptr<KeptTree> OctreeCpu<T>::kept_points() const {
-  const auto kept = std::make_shared<KeptTree>();
-  kept->device = device_;
-  kept->frame = frame_, kept->digit_level = digit_level_, kept->spread = spread_;
-  kept->has_lower = has_lower_, kept->has_accelerations = has_accelerations_;
+void OctreeCpu<T>::keep(KeptTree& to) const {
+  to.begin(tree_kind(device_, periodic_), has_lower_, has_accelerations_);
+  to.frame = frame_, to.digit_level = digit_level_, to.root_level = 0, to.spread = spread_;
   const std::uint32_t* const place = order();
-  const auto field = [&](auto& to, bool is_there, const auto& value) {
-    if (!is_there) return;
-    to = {device_, count_};
-    parallel_chunks(device_.threads(), count_, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) to.data()[place[k]] = value(k);
-    });
-  };
-  field(kept->upper, true, [&](std::int64_t k) { return sort_.keys.data()[k]; });
-  field(kept->lower, has_lower_, [&](std::int64_t k) { return lower_.data()[k]; });
-  if (!has_accelerations_) return kept;
-  kept->acceleration = {device_, count_};
-  for (std::uint32_t cell = 0; count_ > 0 && cell < cells_.size(); ++cell) {
+  parallel_chunks(device_.threads(), count_, particle_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      to.upper.data()[place[k]] = sort_.keys.data()[k];
+      if (has_lower_) to.lower.data()[place[k]] = lower_.data()[k];
+    }
+  });
+  for (std::uint32_t cell = 0; has_accelerations_ && count_ > 0 && cell < cells_.size(); ++cell) {
     const CellLink& leaf = cells_.link[cell];
     if (leaf.children > 0 || leaf.first >= count_) continue;  // or of another rank
     for (std::uint32_t k = leaf.first; k < leaf.first + leaf.count; ++k)
-      kept->acceleration.data()[place[k]] = acceleration_.data()[cell];
+      to.acceleration.data()[place[k]] = acceleration_.data()[cell];
   }
-  return kept;
 }
 
 template <class T>
-std::shared_ptr<const KeptTree> OctreeCpu<T>::keep() const {
-  if (again_ || count_ == 0) return again_;
-  return kept_points();
-}
-
-template <class T>
-void OctreeCpu<T>::take_up(std::shared_ptr<const KeptTree> kept) {
-  again_ = std::move(kept);
+void OctreeCpu<T>::take_up(const KeptTree& kept) {
+  again_ = &kept;
   count_ = 0;
-  if (again_) frame_ = again_->frame;
+  frame_ = kept.frame;
 }
 
 /// The cells of a kept tree, and the accelerations of their groups.
 template <class T>
 template <class Real>
 void OctreeCpu<T>::make_again(Points<Real> points) {
-  const auto kept = std::exchange(again_, nullptr);
+  const KeptTree* const kept = std::exchange(again_, nullptr);
   count_ = points.count;
   periodic_ = points.box.periodic();
-  has_accelerations_ = kept->has_accelerations;
+  has_accelerations_ = kept->has_accelerations();
   frame_ = kept->frame, digit_level_ = kept->digit_level, spread_ = kept->spread;
   if (count_ == 0) return;
-  points.upper = kept->upper.data(), points.lower = kept->has_lower ? kept->lower.data() : nullptr;
-  make_cells(points, {});
+  make_cells(with_keys(points, *kept), {});
   if (has_accelerations_)
     set_accelerations([&](std::uint32_t cell) { return kept->acceleration.data()[order()[cells_.link[cell].first]]; });
 }

@@ -63,6 +63,13 @@ PERGOLA_HD std::uint64_t lower_key(const Points<Real>& points, const Frame& fram
   return digit.lower(unit_position(points, frame, i));
 }
 
+/// Points with their keys at the build of a kept tree.
+template <class Real>
+Points<Real> with_keys(Points<Real> points, const KeptTree& kept) {
+  points.upper = kept.upper.data(), points.lower = kept.has_lower() ? kept.lower.data() : nullptr;
+  return points;
+}
+
 /// The sides of a periodic box in the tree's units.
 PERGOLA_HD Vec3<double> unit_period(const Box& box, const Frame& frame) {
   return {box.side.x / frame.side, box.side.y / frame.side, box.side.z / frame.side};
@@ -149,10 +156,10 @@ class OctreeCpu {
   template <class Real>
   void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
 
-  /// What refresh() builds on; null: no tree was built.
-  std::shared_ptr<const KeptTree> keep() const;
-  /// The next refresh() builds on this: it makes the cells again.
-  void take_up(std::shared_ptr<const KeptTree> kept);
+  /// Writes what refresh() builds on, by point; nothing where no tree was built.
+  void keep(KeptTree& to) const;
+  /// The next refresh() builds on this: it makes the cells again. It must last until then.
+  void take_up(const KeptTree& kept);
 
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
@@ -188,8 +195,6 @@ class OctreeCpu {
   void make_cells(const Points<Real>& points, const SofteningDigit& digit);
   template <class Real>
   void make_again(Points<Real> points);
-  /// By point as it was given to build().
-  std::shared_ptr<KeptTree> kept_points() const;
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);
   void upward_pass();
@@ -215,7 +220,7 @@ class OctreeCpu {
   double same_epsilon2_ = 0;
   std::int64_t spread_ = 0;  // when it was built
   int digit_level_ = SofteningDigit::no_digit;
-  std::shared_ptr<const KeptTree> again_;  // not null: cells are yet to be made of it
+  const KeptTree* again_ = nullptr;  // not null: cells are yet to be made of it
   Frame frame_;
   SortBuffers sort_;  // keys when it was built, and the places of particles in their order
   Buffer<std::uint64_t> lower_;

@@ -413,7 +413,7 @@ void OctreeCuda<T>::make_again(const Points<Real>& points, const double* acceler
   begin(points, share);
   spread_ = kept.spread, knows_spread_ = true;
   digit_level_ = kept.digit_level;
-  has_accelerations_ = kept.has_accelerations;
+  has_accelerations_ = kept.has_accelerations();
   together(share.ranks, [&] {
     plant(forest);
     begin_report(kept.frame, kept.digit_level);

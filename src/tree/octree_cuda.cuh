@@ -70,14 +70,12 @@ class OctreeCuda {
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
   /// As OctreeCpu's.
-  std::shared_ptr<const KeptTree> keep();
-  void take_up(std::shared_ptr<const KeptTree> kept);
-  /// The cells of a kept tree again, for points that have their keys and accelerations (null: none). refresh() follows.
+  void keep(KeptTree& to);
+  void take_up(const KeptTree& kept);
+  /// The cells of a kept tree again, for points that have its keys and accelerations (null: none). refresh() follows.
   template <class Real>
   void make_again(const Points<Real>& points, const double* acceleration, const KeptTree& kept,
                   const Forest& forest = {}, const ForestShare& share = {});
-  /// The first `count` points are given in another order from now on: number k as to[k], on the device.
-  void renumber(const std::uint32_t* to, std::int64_t count);
   /// Of a forest that ranks share: adds the work of cells, but for those of ghosts, to that of the plots of their
   /// roots.
   void add_work(const std::uint32_t* work, unsigned long long* by_root_block);
@@ -110,7 +108,7 @@ class OctreeCuda {
   std::int64_t count() const { return count_; }
   /// Memory for others between two builds: keys lie in it while the tree is built.
   std::byte* arena(std::int64_t bytes);
-  /// Room for so many ids, and half as much behind them, good until the tree is built: its particles will lie there.
+  /// Room for so many ids, good until the tree is built: its particles will lie there.
   std::uint64_t* room_for_ids(std::int64_t count);
   /// Bytes that a tree of n particles takes, the arena apart.
   static std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening, const Forest& forest);
@@ -159,7 +157,8 @@ class OctreeCuda {
   void upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved);
   void measure_spread(int which, const Vec3<double>& period);
   void know_spread();
-  std::shared_ptr<KeptTree> kept_points(std::int64_t own);
+  /// Of the first `own` points.
+  void keep_points(std::int64_t own, KeptTree& to);
 
  protected:
   /// The cells of level 0, where these are not the one root.
@@ -177,7 +176,7 @@ class OctreeCuda {
   std::int64_t spread_ = 0;  // when it was built; found when it is first asked for
   int digit_level_ = SofteningDigit::no_digit;
   bool has_lower_ = false;
-  std::shared_ptr<const KeptTree> again_;  // not null: cells are yet to be made of it
+  const KeptTree* again_ = nullptr;  // not null: cells are yet to be made of it
   BuildReport report_{};
   Forest forest_;
   ForestShare share_;

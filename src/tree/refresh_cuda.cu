@@ -99,11 +99,9 @@ template <class Real>
 bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order,
                             const Forest& forest) {
   device_.make_current();
-  if (const auto kept = std::exchange(again_, nullptr)) {
+  if (const KeptTree* const kept = std::exchange(again_, nullptr)) {
     if (points.count != kept->count() || forest.level != kept->root_level) return false;
-    Points<Real> with_keys = points;
-    with_keys.upper = kept->upper.data(), with_keys.lower = kept->has_lower ? kept->lower.data() : nullptr;
-    make_again(with_keys, kept->has_accelerations ? kept->acceleration.data() : nullptr, *kept, forest);
+    make_again(with_keys(points, *kept), kept->acceleration.data(), *kept, forest);
   }
   if (points.count != count_) return false;
   if (count_ == 0 && !share_.ranks) return true;
@@ -142,63 +140,54 @@ void OctreeCuda<T>::know_spread() {
   knows_spread_ = true;
 }
 
-/// By point: that of the first `own` ones.
 template <class T>
-std::shared_ptr<KeptTree> OctreeCuda<T>::kept_points(std::int64_t own) {
+void OctreeCuda<T>::keep_points(std::int64_t own, KeptTree& to) {
   device_.make_current();
-  const auto kept = std::make_shared<KeptTree>();
-  kept->device = device_;
-  kept->frame = report_.frame, kept->digit_level = digit_level_, kept->root_level = forest_.level;
-  kept->spread = spread_;
-  kept->has_lower = has_lower_, kept->has_accelerations = has_accelerations_;
-  kept->upper = {device_, own};
-  if (has_lower_) kept->lower = {device_, own};
+  to.begin(tree_kind(device_, periodic_), has_lower_, has_accelerations_);
+  to.frame = report_.frame, to.digit_level = digit_level_, to.root_level = forest_.level, to.spread = spread_;
   cuda::launch("tree keys", count_, device_.stream(),
-               [own, place = place_.data(), upper = upper_.data(), lower = lower_.data(), to_upper = kept->upper.data(),
-                to_lower = kept->lower.data()] __device__(std::int64_t k) {
+               [own, place = place_.data(), upper = upper_.data(), lower = lower_.data(), to_upper = to.upper.data(),
+                to_lower = to.lower.data()] __device__(std::int64_t k) {
                  const std::uint32_t i = place[k];
                  if (i >= own) return;
                  to_upper[i] = upper[k];
                  if (to_lower) to_lower[i] = lower[k];
                });
-  if (!has_accelerations_) return kept;
-  kept->acceleration = {device_, own};
+  if (!has_accelerations_) return;
   cuda::launch("tree estimate", count_ > 0 ? level_begin_[level_count_] : 0, device_.stream(),
                [own, count = static_cast<std::uint32_t>(count_), link = link_.data(), place = place_.data(),
-                acceleration = acceleration_.data(), to = kept->acceleration.data()] __device__(std::int64_t c) {
+                acceleration = acceleration_.data(), to = to.acceleration.data()] __device__(std::int64_t c) {
                  const CellLink leaf = link[c];
                  if (leaf.children > 0 || leaf.first >= count) return;  // or of another rank
                  for (std::uint32_t k = leaf.first; k < leaf.first + leaf.count; ++k)
                    if (place[k] < own) to[place[k]] = static_cast<double>(acceleration[c]);
                });
-  return kept;
 }
 
 template <class T>
-std::shared_ptr<const KeptTree> OctreeCuda<T>::keep() {
+void OctreeCuda<T>::keep(KeptTree& to) {
   device_.make_current();
-  if (again_ || count_ == 0) return again_;
   know_spread();
-  return kept_points(count_);
+  keep_points(count_, to);
 }
 
 template <class T>
-void OctreeCuda<T>::take_up(std::shared_ptr<const KeptTree> kept) {
-  again_ = std::move(kept);
+void OctreeCuda<T>::take_up(const KeptTree& kept) {
+  again_ = &kept;
   count_ = 0;
-  if (again_) report_.frame = again_->frame;
+  report_.frame = kept.frame;
 }
 
 template void OctreeCuda<float>::measure_spread(int, const Vec3<double>&);
 template void OctreeCuda<double>::measure_spread(int, const Vec3<double>&);
 template void OctreeCuda<float>::know_spread();
 template void OctreeCuda<double>::know_spread();
-template std::shared_ptr<KeptTree> OctreeCuda<float>::kept_points(std::int64_t);
-template std::shared_ptr<KeptTree> OctreeCuda<double>::kept_points(std::int64_t);
-template std::shared_ptr<const KeptTree> OctreeCuda<float>::keep();
-template std::shared_ptr<const KeptTree> OctreeCuda<double>::keep();
-template void OctreeCuda<float>::take_up(std::shared_ptr<const KeptTree>);
-template void OctreeCuda<double>::take_up(std::shared_ptr<const KeptTree>);
+template void OctreeCuda<float>::keep_points(std::int64_t, KeptTree&);
+template void OctreeCuda<double>::keep_points(std::int64_t, KeptTree&);
+template void OctreeCuda<float>::keep(KeptTree&);
+template void OctreeCuda<double>::keep(KeptTree&);
+template void OctreeCuda<float>::take_up(const KeptTree&);
+template void OctreeCuda<double>::take_up(const KeptTree&);
 template bool OctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int, const Forest&);
 template bool OctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int, const Forest&);
 template bool OctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int, const Forest&);

@@ -239,16 +239,15 @@ void DistributedOctree<T>::estimate_accelerations() {
   set_accelerations([&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
 }
 
-/// Those of a tree that is made again, by kept particle: one of a group tells that of the group.
+/// Those of a tree that is made again, by particle: one of a group tells that of the group.
 template <class T>
-void DistributedOctree<T>::take_accelerations(const double* kept) {
-  const std::vector<double> here = routing_.there(kept);
+void DistributedOctree<T>::take_accelerations(const double* of_particles) {
   set_accelerations([&](std::uint32_t cell) {
     while (cell < top_cells_ && cells_.link[cell].children > 0 && cells_.link[cell].child < top_cells_) {
       cell = cells_.link[cell].child;
       while (!own_cell_[cell]) ++cell;
     }
-    return here[sort_.values.data()[cells_.link[cell].first]];
+    return of_particles[sort_.values.data()[cells_.link[cell].first]];
   });
 }
 
@@ -257,7 +256,7 @@ void DistributedOctree<T>::take_accelerations(const double* kept) {
 /// rank has few particles.
 template <class T>
 template <class Real>
-std::vector<Vec3<double>> DistributedOctree<T>::sums_in_top(const std::array<const Real*, 3>& rest) const {
+std::vector<Vec3<double>> DistributedOctree<T>::sums_in_top(const Real* const (&rest)[3]) const {
   std::vector<Vec3<double>> rows, sums(top_cells_);
   std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
   const auto each = [&](const auto& body) {
@@ -288,9 +287,7 @@ template <class Real>
 void DistributedOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3],
                                                   double unit) {
   if (total_ == 0) return;
-  const std::array<const Real*, 3> here{room<Real>(0), room<Real>(1), room<Real>(2)};
-  send_there<Real>({rest[0], rest[1], rest[2]}, {room<Real>(0), room<Real>(1), room<Real>(2)});
-  const std::vector<Vec3<double>> in_top = sums_in_top(here);
+  const std::vector<Vec3<double>> in_top = sums_in_top(rest);
   fetch_for_estimate(box);
   set_accelerations([&](std::uint32_t cell) {
     const CellLink& link = cells_.link[cell];
@@ -299,8 +296,8 @@ void DistributedOctree<T>::estimate_accelerations(const ShortRangeBox<double>& b
     if (among_leaves) sum = in_top[cell];
     for (std::uint32_t k = link.first; !among_leaves && k < link.first + link.count; ++k) {
       const std::size_t i = sort_.values.data()[k];
-      sum = sum + Vec3<double>{static_cast<double>(here[0][i]), static_cast<double>(here[1][i]),
-                               static_cast<double>(here[2][i])};
+      sum = sum + Vec3<double>{static_cast<double>(rest[0][i]), static_cast<double>(rest[1][i]),
+                               static_cast<double>(rest[2][i])};
     }
     return estimate_acceleration(shape_.data(), cells_.link.data(), cell, box, (unit / link.count) * sum);
   });

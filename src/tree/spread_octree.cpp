@@ -33,49 +33,65 @@ void fail_elsewhere(std::uint32_t cell) {
 
 template <class T>
 template <class Real>
-void DistributedOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order,
-                                 const KeptTree* again) {
+Routing& DistributedOctree<T>::divide(const Points<Real>& points, const TreeSoftening& softening,
+                                      const KeptTree* again) {
   keep_weights();
-  expansion_order_ = order;
-  has_accelerations_ = false;
-  this->periodic_ = kept.box.periodic();
-  // A rank without particles may have no arrays.
-  std::int64_t sums[4] = {kept.count, kept.species && !softening.uniform ? 1 : 0, kept.id ? 1 : 0,
-                          std::ssize(weight_) != kept.count ? 1 : 0};
-  ranks_->all_reduce(sums, 4, Reduction::sum);
+  std::int64_t sums[2] = {points.count, std::ssize(weight_) != points.count ? 1 : 0};
+  ranks_->all_reduce(sums, 2, Reduction::sum);
   total_ = sums[0];
-  if (sums[3] > 0) weight_.clear();
-  const bool with_species = sums[1] > 0, with_id = sums[2] > 0;
-  Routing last = std::exchange(routing_, {});
-  count_ = 0;
-  if (total_ == 0) return;
+  if (sums[1] > 0) weight_.clear();
   if (total_ >= std::numeric_limits<std::uint32_t>::max())
     throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", total_));
-  const auto equal_mass = find_common_frame(kept, total_, frame_);
-  masses_differ_ = !equal_mass;
-  SofteningDigit digit = softening_digits(softening);
-  if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
-  if (again) frame_ = again->frame, digit.level = again->digit_level;
-  this->digit_level_ = digit.level;
-  routing_ = std::move(last);  // its memory serves again
-  TopTree top = route(kept, digit);
-  Points<Real> here = bring(kept, equal_mass, with_species, with_id);
-  std::vector<std::uint64_t> upper_keys, lower_keys;
-  if (again) upper_keys = routing_.there(kept.upper), here.upper = upper_keys.data();
-  if (again && again->has_lower) lower_keys = routing_.there(kept.lower), here.lower = lower_keys.data();
+  count_ = 0;
+  top_.reset();
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
+  std::vector<std::uint32_t> order;
+  if (total_ > 0) {
+    masses_differ_ = !find_common_frame(points, total_, frame_);
+    digit_ = softening_digits(softening);
+    if (!softening.uniform) digit_.level = softening_level(frame_.side, softening.apart);
+    if (again) frame_ = again->frame, digit_.level = again->digit_level;
+    const Points<Real> by_keys = again ? with_keys(points, *again) : points;
+    this->sort_by_place(by_keys, digit_);
+    top_ = find_top_tree(*ranks_, sort_.keys.data(), points.count, total_, weights_before(sort_, points.count));
+    for (const TopTree::Leaf& leaf : top_->leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
+    order.assign(sort_.values.data(), sort_.values.data() + points.count);
+  }
+  routing_.plan(*ranks_, device_.threads(), order, sent, std::vector<PlaceRun>(sent.size()));
+  return routing_;
+}
+
+template <class T>
+template <class Real>
+void DistributedOctree<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order,
+                                 const KeptTree* again) {
+  expansion_order_ = order;
+  has_accelerations_ = false;
+  this->periodic_ = points.box.periodic();
+  this->digit_level_ = digit_.level;
+  count_ = 0;
+  if (total_ == 0) return;
+  const Points<Real> here = again ? with_keys(points, *again) : points;
+  if (here.count != routing_.arriving() || !top_)
+    throw Error(ErrorKind::numerics,
+                fmt::format("tree: internal error: expected {} particles of this rank as they were divided, found {}; "
+                            "please report it",
+                            routing_.arriving(), here.count));
   count_ = here.count;
-  if (!merge_arrived(here, digit)) this->sort_by_place(here, digit);
-  this->order_points(here, digit, ranks_.get());
-  gather_arrived(here, softening);
-  const std::vector<std::uint32_t> own = take_top(std::move(top));
+  const bool stands_sorted = routing_.leaving() == 0 && routing_.arriving() == routing_.kept();
+  if (!stands_sorted) this->sort_by_place(here, digit_);
+  this->order_points(here, digit_, ranks_.get());
+  this->gather(here, softening);
+  const std::vector<std::uint32_t> own = take_top(std::move(*top_));
+  top_.reset();
   const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
   grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
   give_back_sorting();
   begin_domain();
-  if (again && this->periodic_) this->follow_leaves(unit_period(kept.box, frame_));
+  if (again && this->periodic_) this->follow_leaves(unit_period(points.box, frame_));
   upward_to_top();
   this->spread_ = again ? again->spread : survey_all({0, 0, 0}).spread;
-  if (again && again->has_accelerations) take_accelerations(again->acceleration.data());
+  if (again && again->has_accelerations()) take_accelerations(again->acceleration.data());
 }
 
 /// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
@@ -240,8 +256,11 @@ template class DistributedOctree<double>;
 template Frame DistributedOctree<float>::frame_of(const Points<float>&) const;
 template Frame DistributedOctree<float>::frame_of(const Points<double>&) const;
 template Frame DistributedOctree<double>::frame_of(const Points<double>&) const;
+template Routing& DistributedOctree<float>::divide(const Points<float>&, const TreeSoftening&, const KeptTree*);
 template void DistributedOctree<float>::build(const Points<float>&, const TreeSoftening&, int, const KeptTree*);
+template Routing& DistributedOctree<float>::divide(const Points<double>&, const TreeSoftening&, const KeptTree*);
 template void DistributedOctree<float>::build(const Points<double>&, const TreeSoftening&, int, const KeptTree*);
+template Routing& DistributedOctree<double>::divide(const Points<double>&, const TreeSoftening&, const KeptTree*);
 template void DistributedOctree<double>::build(const Points<double>&, const TreeSoftening&, int, const KeptTree*);
 
 }  // namespace pergola::tree

@@ -23,26 +23,29 @@ class DistributedOctree : public OctreeCpu<T> {
   DistributedOctree(const Device& device, std::shared_ptr<Communicator> ranks)
       : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
 
-  /// From the particles that each rank keeps: they are sent to the ranks of their cells, so that each rank has as
-  /// much of the work that was counted since the last build, where the same particles were there, and else as many of
-  /// them. Throws Error(numerics) on all ranks when a position is not finite.
+  /// Who owns each of these particles, whoever has them now: the rank of its cell, so that each rank has as much of the
+  /// work that was counted since the last build, where the same particles were there, and else as many of them.
+  /// `again`: by the keys of a tree that is made again. Throws Error(numerics) on all ranks when a position is not
+  /// finite.
   template <class Real>
-  void build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
+  Routing& divide(const Points<Real>& points, const TreeSoftening& softening, const KeptTree* again);
+  /// From the particles that divide() has given to this rank.
+  template <class Real>
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order) {
     again_ = nullptr;
-    build(kept, softening, order, nullptr);
+    build(points, softening, order, nullptr);
   }
-  /// The frame that build() would have, with the total mass. Throws as it does.
+  /// The frame that build() would have, with the total mass, of particles on any ranks. Throws as divide() does.
   template <class Real>
-  Frame frame_of(const Points<Real>& kept) const;
-  /// The accelerations of the cells: in open space, or as OctreeCpu has them in a periodic box, where `rest` is that of
-  /// the particles that this rank keeps.
+  Frame frame_of(const Points<Real>& points) const;
+  /// The accelerations of the cells: in open space, or as OctreeCpu has them in a periodic box.
   void estimate_accelerations();
   template <class Real>
   void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
   /// As OctreeCpu's: particles stay with the rank of their cell, and what was fetched of other ranks is forgotten. The
   /// same answer on all ranks.
   template <class Real>
-  bool refresh(const Points<Real>& kept, const TreeSoftening& softening, int order);
+  bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order);
   /// Fetches whatever a walk for these particles meets with this opening.
   void fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active);
   void fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening, const ActiveSet& active);
@@ -52,30 +55,16 @@ class DistributedOctree : public OctreeCpu<T> {
   /// Counted since the last build on this rank: walks, and the particles of all builds and refreshes.
   std::int64_t work() const;
 
-  /// As OctreeCpu's, by the particles that this rank keeps.
-  std::shared_ptr<const KeptTree> keep();
-  void take_up(std::shared_ptr<const KeptTree> kept);
   /// The tree goes, with its memory.
   void give_back_memory();
-  /// The particles are kept where they are worked on from now on: the k-th that arrived here at places[k].
-  void keep_here(std::vector<std::uint32_t> places);
-  /// After that they are kept elsewhere again, and `way` brings them here, in the order in which they were kept here.
-  void keep_elsewhere(Routing way);
 
-  /// This rank's domain: order() gives the places of the particles as they arrived here.
+  /// This rank's domain.
   ActiveSet own() const { return {nullptr, own_cell_.data()}; }
-  /// Those of it that ask, by the marks of the particles that this rank keeps; good until it is called again. `few`:
-  /// their places as they arrived here, in the order in which they go back.
-  ActiveSet asking(const std::vector<std::uint8_t>& kept, std::vector<std::uint32_t>& few);
-  /// Between keepers and domains.
-  const Routing& routing() const { return routing_; }
-  Routing& routing() { return routing_; }
-  /// Three numbers of each particle that arrived here, to its keeper.
-  template <class Real>
-  void send_back(const std::array<const Real*, 3>& here, const std::array<Real*, 3>& kept) const;
+  /// The part of it that asks, by the marks of this rank's particles; good until it is called again.
+  ActiveSet asking(const std::vector<std::uint8_t>& marks);
   std::int64_t total() const { return total_; }
-  /// Room for up to four numbers of each particle that arrived here, in the memory that a build or refresh works in:
-  /// free until the next one.
+  /// Room for up to four numbers of each particle, in the memory that a build or refresh works in: free until the next
+  /// one.
   template <class V>
   V* room(int k) {
     static_assert(sizeof(V) <= sizeof(double));
@@ -113,20 +102,9 @@ class DistributedOctree : public OctreeCpu<T> {
 
   /// `again`: the tree that is made again; null: a new one.
   template <class Real>
-  void build(const Points<Real>& kept, const TreeSoftening& softening, int order, const KeptTree* again);
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order, const KeptTree* again);
   template <class Real>
-  std::optional<double> find_common_frame(const Points<Real>& kept, std::int64_t total, Frame& frame) const;
-  template <class Real>
-  TopTree route(const Points<Real>& kept, const SofteningDigit& digit);
-  template <class Real>
-  Points<Real> bring(const Points<Real>& kept, const std::optional<double>& equal_mass, bool with_species,
-                     bool with_id);
-  template <class Real>
-  void send_there(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& here) const;
-  template <class Real>
-  void gather_arrived(const Points<Real>& here, const TreeSoftening& softening);
-  template <class Real>
-  bool merge_arrived(const Points<Real>& here, const SofteningDigit& digit);
+  std::optional<double> find_common_frame(const Points<Real>& points, std::int64_t total, Frame& frame) const;
   void keep_weights();
   std::vector<std::int64_t> weights_before(const SortBuffers& sort, std::int64_t n) const;
   std::vector<std::uint32_t> take_top(TopTree top);
@@ -135,7 +113,7 @@ class DistributedOctree : public OctreeCpu<T> {
   void give_back_fetched();
   void give_back_sorting();
   typename OctreeCpu<T>::LeafSurvey survey_all(const Vec3<double>& period) const;
-  void take_accelerations(const double* kept);
+  void take_accelerations(const double* of_particles);
   bool still_serves(const Vec3<double>& period) const;
   void upward_to_top();
   void share_top_leaves();
@@ -144,7 +122,7 @@ class DistributedOctree : public OctreeCpu<T> {
   bool is_highest(std::uint32_t cell, std::uint32_t capacity) const;
   bool is_group(std::uint32_t cell) const;
   template <class Real>
-  std::vector<Vec3<double>> sums_in_top(const std::array<const Real*, 3>& rest) const;
+  std::vector<Vec3<double>> sums_in_top(const Real* const (&rest)[3]) const;
   template <class OfGroup>
   void set_accelerations(const OfGroup& of_group);
   template <class Space>
@@ -164,9 +142,9 @@ class DistributedOctree : public OctreeCpu<T> {
   Origin& origin(std::uint32_t cell) { return origin_[cell < top_cells_ ? cell : cell - own_end_ + top_cells_]; }
 
   std::shared_ptr<Communicator> ranks_;
-  Routing routing_;
-  Buffer<double> spare_;  // for numbers of the particles that arrive: ids, then the next field in the tree's order
-  Buffer<std::uint8_t> species_;  // of those
+  Routing routing_;             // to the owners
+  std::optional<TopTree> top_;  // as particles are divided now, until the tree is built
+  SofteningDigit digit_;
   std::int64_t total_ = 0;
   bool masses_differ_ = true;
   std::vector<TopTree::Leaf> leaves_;
@@ -179,7 +157,7 @@ class DistributedOctree : public OctreeCpu<T> {
   std::vector<std::uint8_t> asking_particle_, asking_cell_;
   std::vector<std::uint64_t> work_;     // of walks since the last build; of top and own cells
   std::int64_t walks_ = 0, times_ = 0;  // since then; and how often particles were taken in or moved
-  std::vector<std::uint32_t> weight_;   // of the particles that are kept here; empty: equal
+  std::vector<std::uint32_t> weight_;   // of this rank's particles when they were last counted; empty: equal
 };
 
 }  // namespace pergola::tree

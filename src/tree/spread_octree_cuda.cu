@@ -100,50 +100,33 @@ void DistributedOctreeCuda<T>::take_top(TopTree top) {
   put(kind, top_kind_), put(not_own, not_own_), put(foreign_top_, foreign_), put(origin, origin_);
 }
 
-/// In the arena, behind the boxes that upward() has there: keys are not needed any more.
 template <class T>
 template <class Real>
-const Real* DistributedOctreeCuda<T>::masses(std::int64_t count, const BringMasses<Real>& bring) {
-  Real* room = nullptr;
-  const auto lay_out = [&](std::byte* memory) {
-    MemoryParts parts(memory);
-    parts.template take<BoxAbout>(this->cells());
-    room = parts.template take<Real>(count);
-    return parts.used();
-  };
-  lay_out(this->arena(lay_out(nullptr)));
-  bring(room);
-  return room;
-}
-
-template <class T>
-template <class Real>
-void DistributedOctreeCuda<T>::build(Points<Real> here, const BringMasses<Real>& bring_masses,
-                                     const TreeSoftening& softening, int order, const Frame& frame, TopTree top) {
+void DistributedOctreeCuda<T>::build(const Points<Real>& here, const TreeSoftening& softening, int order,
+                                     const Frame& frame, TopTree top) {
   device_.make_current();
   order_ = order;
   has_accelerations_ = knows_spread_ = false;
   make_cells_below(here, softening_digits(softening), frame,
                    softening.uniform ? SofteningDigit::no_digit : softening_level(frame.side, softening.apart),
                    std::move(top));
-  make_moments(here, bring_masses, softening, false);
+  make_moments(here, softening, false);
 }
 
 template <class T>
 template <class Real>
-bool DistributedOctreeCuda<T>::make_again(Points<Real> here, const double* acceleration, const KeptTree& kept,
-                                          const BringMasses<Real>& bring_masses, const TreeSoftening& softening,
-                                          int order, TopTree top) {
+bool DistributedOctreeCuda<T>::make_again(const Points<Real>& here, const KeptTree& kept,
+                                          const TreeSoftening& softening, int order, TopTree top) {
   device_.make_current();
   order_ = order;
   spread_ = kept.spread, knows_spread_ = true;
-  make_cells_below(here, {}, kept.frame, kept.digit_level, std::move(top));
-  make_moments(here, bring_masses, softening, true);
-  has_accelerations_ = kept.has_accelerations;
+  make_cells_below(with_keys(here, kept), {}, kept.frame, kept.digit_level, std::move(top));
+  make_moments(here, softening, true);
+  has_accelerations_ = kept.has_accelerations();
   if (has_accelerations_) {
     Arena(device_).room(acceleration_, own_end(), own_end() / 16);
-    take_estimates_cuda(link_.data(), parent_.data(), own_end(), place_.data(), acceleration, acceleration_.data(),
-                        device_.stream(), {not_own_.data(), top_cells(), {}});
+    take_estimates_cuda(link_.data(), parent_.data(), own_end(), place_.data(), kept.acceleration.data(),
+                        acceleration_.data(), device_.stream(), {not_own_.data(), top_cells(), {}});
     share_least_of_top();
   }
   return still_serves();
@@ -171,9 +154,7 @@ void DistributedOctreeCuda<T>::make_cells_below(const Points<Real>& here, const 
 
 template <class T>
 template <class Real>
-void DistributedOctreeCuda<T>::make_moments(Points<Real> here, const BringMasses<Real>& bring_masses,
-                                            const TreeSoftening& softening, bool moved) {
-  here.mass = masses<Real>(count_, bring_masses);
+void DistributedOctreeCuda<T>::make_moments(const Points<Real>& here, const TreeSoftening& softening, bool moved) {
   on_all(*ranks_, [&] { this->upward(here, softening, order_, moved); });
   share_top(order_);
   list_own();
@@ -359,12 +340,11 @@ ServedCells DistributedOctreeCuda<T>::asking(const std::uint32_t* numbers, std::
 
 template class DistributedOctreeCuda<float>;
 template class DistributedOctreeCuda<double>;
-#define PERGOLA_DISTRIBUTED_OCTREE_OF(T, Real)                                                                      \
-  template void DistributedOctreeCuda<T>::build(Points<Real>, const BringMasses<Real>&, const TreeSoftening&, int,  \
-                                                const Frame&, TopTree);                                             \
-  template bool DistributedOctreeCuda<T>::make_again(Points<Real>, const double*, const KeptTree&,                  \
-                                                     const BringMasses<Real>&, const TreeSoftening&, int, TopTree); \
-  template const Real* DistributedOctreeCuda<T>::masses(std::int64_t, const BringMasses<Real>&);
+#define PERGOLA_DISTRIBUTED_OCTREE_OF(T, Real)                                                                        \
+  template void DistributedOctreeCuda<T>::build(const Points<Real>&, const TreeSoftening&, int, const Frame&,         \
+                                                TopTree);                                                             \
+  template bool DistributedOctreeCuda<T>::make_again(const Points<Real>&, const KeptTree&, const TreeSoftening&, int, \
+                                                     TopTree);
 PERGOLA_DISTRIBUTED_OCTREE_OF(float, float)
 PERGOLA_DISTRIBUTED_OCTREE_OF(float, double)
 PERGOLA_DISTRIBUTED_OCTREE_OF(double, double)

@@ -1,7 +1,6 @@
 #pragma once
 // CUDA only: the octree of particles distributed over ranks, in open space.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,20 +25,16 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
  public:
   DistributedOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks);
 
-  /// Brings the masses of particles, when the tree has room for them. Of all ranks.
+  /// From the particles of this rank's domain, and the top of all.
   template <class Real>
-  using BringMasses = std::function<void(Real* own)>;
-  /// From the particles of this rank's domain, which have no masses yet, and the top of all.
+  void build(const Points<Real>& here, const TreeSoftening& softening, int order, const Frame& frame, TopTree top);
+  /// A kept tree again, for particles that have its keys; then as refresh().
   template <class Real>
-  void build(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order,
-             const Frame& frame, TopTree top);
-  /// A kept tree again, for particles that have its keys and accelerations (null: none); then as refresh().
-  template <class Real>
-  bool make_again(Points<Real> here, const double* acceleration, const KeptTree& kept,
-                  const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order, TopTree top);
+  bool make_again(const Points<Real>& here, const KeptTree& kept, const TreeSoftening& softening, int order,
+                  TopTree top);
   /// As OctreeCuda::refresh: the same answer on all ranks. What was fetched is forgotten.
   template <class Real>
-  bool refresh(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order);
+  bool refresh(const Points<Real>& here, const TreeSoftening& softening, int order);
   /// As OctreeCuda's; once after each build.
   void estimate_accelerations();
   /// Fetches whatever a walk for these cells meets with this opening, but for the last bits of the test.
@@ -50,12 +45,12 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
 
   /// The cells of this rank's domain and those above them.
   ServedCells own() const { return {own_list_.data(), own_counts_, nullptr}; }
-  /// Those with particles that ask, by their numbers among those that arrived; good until the next time.
+  /// Those with particles that ask, by their places; good until the next time.
   ServedCells asking(const std::uint32_t* numbers, std::int64_t count);
   std::int64_t total() const { return top_.cells.link.empty() ? 0 : top_.cells.link[0].count; }
 
-  /// What refresh() builds on, by own particle.
-  std::shared_ptr<KeptTree> keep();
+  /// What refresh() builds on.
+  void keep(KeptTree& to);
   /// Where walks count the work of each cell, from a build on.
   std::uint32_t* work() { return work_.data(); }
   /// By own particle: its part of its leaf's work, and what it took itself so many times. In tree/spread_work_cuda.cu.
@@ -63,12 +58,6 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
   void begin_to_count();
   /// What this rank has done since the build, particles so many times included. Waits.
   std::int64_t counted_work(std::int64_t times);
-  /// Own particles are given in another order from now on: number k as to[k], on the device.
-  void renumber(const std::uint32_t* to) {
-    Base::renumber(to, count_);
-    has_place_of_ = false;
-  }
-
   /// Memory that is not needed before the next build or refresh goes back to the device.
   void give_back_memory();
 
@@ -86,8 +75,7 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
   void make_cells_below(const Points<Real>& here, const SofteningDigit& digit, const Frame& frame, int digit_level,
                         TopTree top);
   template <class Real>
-  void make_moments(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening,
-                    bool moved);
+  void make_moments(const Points<Real>& here, const TreeSoftening& softening, bool moved);
   bool still_serves();
   void share_least_of_top();
   /// A cell that is asked for: its children, or the particles of a leaf.
@@ -105,8 +93,6 @@ class DistributedOctreeCuda : public OctreeCuda<T> {
       Base::row_, Base::softening_, Base::sort_scratch_, Base::spread_;
 
   void take_top(TopTree top);
-  template <class Real>
-  const Real* masses(std::int64_t count, const BringMasses<Real>& bring);
   template <class V>
   void put(const std::vector<V>& values, Buffer<V>& to) {
     Arena(device_).room(to, std::ssize(values), std::ssize(values) / 4);

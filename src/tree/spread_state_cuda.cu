@@ -48,14 +48,12 @@ TreeSpread DistributedOctreeCuda<T>::measure() {
 
 template <class T>
 template <class Real>
-bool DistributedOctreeCuda<T>::refresh(Points<Real> here, const BringMasses<Real>& bring_masses,
-                                       const TreeSoftening& softening, int order) {
+bool DistributedOctreeCuda<T>::refresh(const Points<Real>& here, const TreeSoftening& softening, int order) {
   device_.make_current();
   if (!knows_spread_) spread_ = measure().sum;
   knows_spread_ = true;
   order_ = order;
   fetched_cells_ = 0;
-  here.mass = masses<Real>(count_, bring_masses);
   on_all(*ranks_, [&] {
     set_links_of_top(TopLinks::none);
     this->upward(here, softening, order, true);
@@ -73,11 +71,11 @@ bool DistributedOctreeCuda<T>::still_serves() {
 }
 
 template <class T>
-std::shared_ptr<KeptTree> DistributedOctreeCuda<T>::keep() {
+void DistributedOctreeCuda<T>::keep(KeptTree& to) {
   device_.make_current();
   if (!knows_spread_) spread_ = measure().sum;
   knows_spread_ = true;
-  return this->kept_points(count_);
+  this->keep_points(count_, to);
 }
 
 template <class T>
@@ -88,16 +86,13 @@ void DistributedOctreeCuda<T>::give_back_memory() {
   prefetched_.give_back_memory();
 }
 
-template bool DistributedOctreeCuda<float>::refresh(Points<float>, const BringMasses<float>&, const TreeSoftening&,
-                                                    int);
-template bool DistributedOctreeCuda<float>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&,
-                                                    int);
-template bool DistributedOctreeCuda<double>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&,
-                                                     int);
+template bool DistributedOctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int);
+template bool DistributedOctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int);
+template bool DistributedOctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int);
 template bool DistributedOctreeCuda<float>::still_serves();
 template bool DistributedOctreeCuda<double>::still_serves();
-template std::shared_ptr<KeptTree> DistributedOctreeCuda<float>::keep();
-template std::shared_ptr<KeptTree> DistributedOctreeCuda<double>::keep();
+template void DistributedOctreeCuda<float>::keep(KeptTree&);
+template void DistributedOctreeCuda<double>::keep(KeptTree&);
 template void DistributedOctreeCuda<float>::give_back_memory();
 template void DistributedOctreeCuda<double>::give_back_memory();
 

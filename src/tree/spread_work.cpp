@@ -57,7 +57,7 @@ std::int64_t DistributedOctree<T>::work() const {
   return static_cast<std::int64_t>(walked) + times_ * count_ * of_particle;
 }
 
-/// What was counted goes to the keepers: the work of a cell, shared out to its particles. Sums are of whole numbers.
+/// What was counted, by particle: the work of a cell, shared out to its particles. Sums are of whole numbers.
 template <class T>
 void DistributedOctree<T>::keep_weights() {
   if (std::exchange(walks_, 0) == 0) return;
@@ -74,19 +74,14 @@ void DistributedOctree<T>::keep_weights() {
   ranks_->all_reduce(&sum, 1, Reduction::sum);
   int shift = 0;
   while (sum >> shift > greatest_weight / 2) ++shift;
-  std::vector<std::uint32_t> arrived(static_cast<std::size_t>(count_));
+  weight_.resize(static_cast<std::size_t>(count_));
   for (std::uint32_t cell = 0; cell < own_end_; ++cell) {
     const CellLink& link = cells_.link[cell];
     if (!own_cell_[cell] || link.children > 0) continue;
     const std::uint64_t weight = std::clamp<std::uint64_t>(of_cell[cell] >> shift, 1, 0xffffffff);
     for (std::uint32_t k = link.first; k < link.first + link.count; ++k)
-      arrived[sort_.values.data()[k]] = static_cast<std::uint32_t>(weight);
+      weight_[sort_.values.data()[k]] = static_cast<std::uint32_t>(weight);
   }
-  if (const auto n = static_cast<std::size_t>(routing_.kept()); n != weight_.size()) {
-    weight_ = {};  // so that no more than n are there
-    weight_.resize(n);
-  }
-  routing_.back(arrived.data(), weight_.data());
 }
 
 /// Of this rank's particles, as they are sorted.

@@ -9,9 +9,6 @@
 #include "base/error.hpp"
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
-#include "domain/arrived_places.hpp"
-#include "domain/common_value.hpp"
-#include "domain/input_places.hpp"
 #include "tree/frame_cuda.cuh"
 #include "tree/keys.hpp"
 
@@ -160,26 +157,7 @@ double sum_of_equal_cuda(double mass, std::int64_t n) {
 
 template <class Real>
 TreeDomains<Real>::TreeDomains(const std::shared_ptr<DeviceMessages>& messages, std::shared_ptr<Communicator> ranks)
-    : device_(messages->device()),
-      ranks_(std::move(ranks)),
-      own_(messages),
-      workers_(device_, ranks_->rank()),
-      bounds_(device_, ranks_) {}
-
-template <class Real>
-template <class Self>
-void TreeDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species) {
-  const std::int64_t spare = n / 16;  // numbers change a little from build to build
-  arena.room(self.arrived_, 3 * aligned(n), 3 * spare);
-  if (with_species) arena.room(self.species_, n, spare);
-}
-
-template <class Real>
-std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n, bool with_species) const {
-  Arena count;
-  room_for_arrived(*this, count, n + n / 16, with_species);
-  return count.bytes() + own_.own_bytes(n);
-}
+    : device_(messages->device()), ranks_(std::move(ranks)), own_(messages), bounds_(device_, ranks_) {}
 
 template <class Real>
 TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total,
@@ -187,9 +165,7 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
   device_.make_current();
   const auto least = bounds_.find(kept);
   double mass = 0;
-  equal_mass_.reset();
   if (least[3] == -least[7]) {
-    equal_mass_ = least[3];
     mass = sum_of_equal_cuda(least[3], total);
   } else {
     std::int64_t limbs[ExactSum::limbs];
@@ -202,8 +178,9 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   if (again) frame_ = again->frame, digit.level = again->digit_level;
   TopTree top;
-  const std::vector<std::uint64_t> cuts = find_cuts(kept, digit, total, work, top);
-  plan(kept, digit, cuts, work);
+  const Points<Real> by_keys = again ? with_keys(kept, *again) : kept;
+  const std::vector<std::uint64_t> cuts = find_cuts(by_keys, digit, total, work, top);
+  plan(by_keys, digit, cuts, work);
   return top;
 }
 
@@ -213,14 +190,13 @@ template <class Real>
 std::vector<std::uint64_t> TreeDomains<Real>::find_cuts(const Points<Real>& kept, const SofteningDigit& digit,
                                                         std::int64_t total, const LentMemory& work, TopTree& top) {
   const std::int64_t n = kept.count;
-  std::int64_t unknown = has_weights_ && kept_ == n ? 0 : 1;
+  std::int64_t unknown = std::exchange(weighed_, -1) == n ? 0 : 1;
   ranks_->all_reduce(&unknown, 1, Reduction::maximum);
-  has_weights_ = false;
   const bool weighs = !unknown;
   int unsorted_bits = 0;
   std::size_t sort_bytes = 0, sum_bytes = 0;
   cub::DoubleBuffer<std::uint64_t> keys;
-  cub::DoubleBuffer<std::uint32_t> weights(weight_[0], weight_[1]);
+  cub::DoubleBuffer<std::uint32_t> weights(weights_.data(), weighs ? weights_.data() + n + 1 : nullptr);
   std::int64_t* weight_before = nullptr;
   const auto sort = [&](void* scratch) {
     const auto stream = cuda::handle(device_.stream());
@@ -285,12 +261,11 @@ std::vector<std::uint64_t> TreeDomains<Real>::find_cuts(const Points<Real>& kept
 template <class Real>
 void TreeDomains<Real>::plan(const Points<Real>& kept, const SofteningDigit& digit,
                              const std::vector<std::uint64_t>& cuts, const LentMemory& work) {
-  kept_ = kept.count;
   Arena(device_).room(cuts_, std::ssize(cuts));
   cuts_.from_host(cuts.data());
-  std::byte* const memory = work(own_.work_bytes(kept_));
-  const auto list = own_.listing(kept_, memory);
-  cuda::launch("owners of particles", kept_, device_.stream(),
+  std::byte* const memory = work(own_.work_bytes(kept.count));
+  const auto list = own_.listing(kept.count, memory);
+  cuda::launch("owners of particles", kept.count, device_.stream(),
                [kept, digit, list, frame = frame_, cut = cuts_.data(),
                 size = static_cast<std::uint32_t>(cuts.size())] __device__(std::int64_t i) {
                  const std::uint64_t key = upper_key(kept, frame, digit, i);
@@ -301,88 +276,14 @@ void TreeDomains<Real>::plan(const Points<Real>& kept, const SofteningDigit& dig
                  }
                  list.rank[i] = low, list.particle[i] = static_cast<std::uint32_t>(i);
                });
-  own_.plan(kept_, memory);
-  workers_.forget();
+  own_.plan(kept.count, memory);
 }
 
 template <class Real>
-std::uint32_t* TreeDomains<Real>::own_weights() {
-  const auto lay_out = [&](std::byte* memory) {
-    MemoryParts parts(memory);
-    own_weight_ = parts.take<std::uint32_t>(own());
-    for (auto& weight : weight_) weight = parts.take<std::uint32_t>(kept_ + 1);
-    return parts.used();
-  };
-  Arena(device_).room(arrived_, (lay_out(nullptr) + std::int64_t{sizeof(Real)} - 1) / std::int64_t{sizeof(Real)});
-  lay_out(reinterpret_cast<std::byte*>(arrived_.data()));
-  return own_weight_;
-}
-
-template <class Real>
-void TreeDomains<Real>::give_back_weights() {
-  own_.template back<std::uint32_t, 1>({own_weight_}, {weight_[0]});
-  has_weights_ = true;
-}
-
-template <class Real>
-void TreeDomains<Real>::keep_here() {
-  kept_ = own();
-  own_.plan_to_stay(kept_);
-  workers_.forget();
-}
-
-template <class Real>
-void TreeDomains<Real>::keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places) {
-  own_.plan_back(home, places);
-  kept_ = own_.kept();
-  workers_.forget();
-}
-
-template <class Real>
-WorkersOf TreeDomains<Real>::workers() {
-  const std::int64_t words = 2 * aligned(own()), word_bytes = sizeof(std::uint32_t), real_bytes = sizeof(Real);
-  Arena(device_).room(arrived_, (words * word_bytes + real_bytes - 1) / real_bytes);
-  return workers_.of(own_, reinterpret_cast<std::uint32_t*>(arrived_.data()));
-}
-
-template <class Real>
-Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, const ReceivedIds& ids) {
-  device_.make_current();
-  has_weights_ = false;
-  Arena arena(device_);
-  room_for_arrived(*this, arena, own(), with_species);
-  const auto [x, y, z] = answer_room<3>(3, own());
-  const bool with_id = ids.any && !ids.are_places;
-  if (with_id && sizeof(Real) == sizeof(std::uint64_t)) {  // in one message
-    const auto words = [](const Real* values) { return reinterpret_cast<const std::uint64_t*>(values); };
-    const auto room = [](Real* values) { return reinterpret_cast<std::uint64_t*>(values); };
-    own_.template there<std::uint64_t, 4>({words(kept.x), words(kept.y), words(kept.z), kept.id},
-                                          {room(x), room(y), room(z), ids.room});
-  } else {
-    own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
-    if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {ids.room});
-  }
-  if (ids.any && ids.are_places) {
-    std::uint32_t* const places = ids.places_room(own());
-    own_.template there<std::uint32_t, 1>({ids.places}, {places});
-    widen_places_cuda(device_, places, own(), ids.room);
-  }
-  if (with_species) own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
-  return {own(), x, y, z, nullptr, with_species ? species_.data() : nullptr, ids.any ? ids.room : nullptr, kept.box};
-}
-
-template <class Real>
-void TreeDomains<Real>::bring_masses(const Real* kept, Real* own_masses) {
-  if (equal_mass_)
-    fill_cuda(device_, static_cast<Real>(*equal_mass_), own(), own_masses);
-  else
-    own_.template there<Real, 1>({kept}, {own_masses});
-}
-
-template <class Real>
-std::vector<std::uint32_t> TreeDomains<Real>::bring_places(std::int64_t first) {
-  device_.make_current();
-  return arrived_places(device_, own_, first);
+std::uint32_t* TreeDomains<Real>::weights(std::int64_t count) {
+  Arena(device_).room(weights_, 2 * (count + 1), count / 8);
+  weighed_ = count;
+  return weights_.data();
 }
 
 template class TreeDomains<float>;

@@ -100,7 +100,7 @@ TEST_P(DeviceRoutingTest, BringsValuesThereInTheOrderOfTheListAndBackToTheirPlac
   unsetenv("PERGOLA_DEVICE_MESSAGES");
 }
 
-/// Without a list, back by way of places, by other numbers, and with a list in memory that is lent.
+/// Without a list, and with a list in memory that is lent.
 template <class Routing>
 void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>& ranks) {
   const int own = ranks->rank(), size = ranks->size();
@@ -123,20 +123,6 @@ void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>
   way.plan_in_order(sent);
   const int before = (own + size - 1) % size;
   EXPECT_EQ(received(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
-  // They stand in the opposite order there, and go back.
-  std::vector<std::uint32_t> places = numbers(0, way.arriving());
-  std::reverse(places.begin(), places.end());
-  const Buffer<std::uint32_t> at(device, places);
-  Routing back(way.messages());
-  back.plan_back(way, at.data());
-  std::vector<std::uint32_t> there = numbers(1000 * before, way.arriving());
-  std::reverse(there.begin(), there.end());
-  EXPECT_EQ(received(back, there), numbers(1000 * own, count));
-  // Those that stay get other numbers.
-  way.plan_to_stay(way.arriving());
-  EXPECT_EQ(received(way, there), there);
-  way.renumber(at.data());
-  EXPECT_EQ(received(way, there), numbers(1000 * before, way.arriving()));
   Buffer<std::byte> work(device, way.work_bytes(count));
   Buffer<std::uint32_t> borrowed(device, count);
   const auto listing = way.listing(count, work.data());
@@ -149,7 +135,7 @@ void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>
   ranks->barrier();
 }
 
-TEST_P(DeviceRoutingTest, ParticlesGoAsTheyStandBackAndByOtherNumbers) {
+TEST_P(DeviceRoutingTest, ParticlesGoAsTheyStandAndByALentList) {
   for (const int ranks : {1, 3})
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       if constexpr (cuda_built) expect_other_ways<DeviceRouting>(device(1), shared(communicator));

@@ -12,8 +12,8 @@
 #include "comm/shares.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/source_moves.hpp"
 #include "marks.hpp"
+#include "owned_particles.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
@@ -55,18 +55,23 @@ std::vector<Evaluation> evaluate(const SolverOptions& options, const std::string
     Sources<float> sources;
     sources.count = count, sources.mass_quantum = 0x1p-40;
     sources.x = x.data(), sources.y = y.data(), sources.z = z.data(), sources.mass = mass.data();
-    const auto solver =
-        make_distributed_solver<float>(options, on, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const std::shared_ptr<Communicator> all_ranks(&communicator, [](Communicator*) {});
+    const auto solver = make_dividing_solver<float>(options, on, all_ranks);
+    OwnedParticles<float> own(on, *solver, all_ranks);
     for (Evaluation& one : all) {
-      solver->prepare(sources);
-      Buffer<float> ax(on, count), ay(on, count), az(on, count);
+      &one == &all.front() ? own.prepare(sources) : own.prepare_again();
+      const std::int64_t here = own.count();
+      Buffer<float> ax(on, here), ay(on, here), az(on, here);
       Forces<float> forces;
       forces.ax = ax.data(), forces.ay = ay.data(), forces.az = az.data();
-      solver->evaluate({nullptr, count, count}, want_acceleration, forces);
+      solver->evaluate({nullptr, here, here}, want_acceleration, forces);
+      const std::vector<std::int64_t> places = own.places();
       const std::lock_guard lock(mutex);
-      one.own[static_cast<std::size_t>(rank)] = dynamic_cast<DeviceSourceMoves&>(*solver).way()->arriving();
-      for (const auto& [from, to] : {std::pair{&ax, &one.force[0]}, {&ay, &one.force[1]}, {&az, &one.force[2]}})
-        from->to_host(to->data() + first);
+      one.own[static_cast<std::size_t>(rank)] = here;
+      for (const auto& [from, to] : {std::pair{&ax, &one.force[0]}, {&ay, &one.force[1]}, {&az, &one.force[2]}}) {
+        const auto values = from->to_host();
+        for (std::size_t k = 0; k < values.size(); ++k) (*to)[static_cast<std::size_t>(places[k])] = values[k];
+      }
     }
   });
   return all;

@@ -14,8 +14,8 @@
 #include "comm/shares.hpp"
 #include "device/buffer.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/source_moves.hpp"
 #include "marks.hpp"
+#include "owned_particles.hpp"
 #include "particles/particles.hpp"
 #include "test_devices.hpp"
 
@@ -293,45 +293,47 @@ TEST(DistributedTreePm, AnyPrecisionSofteningAndBoxWillDo) {
 
 /// The forces on those of a rank's particles that ask, by their places among all, after all have moved a little: the
 /// tree keeps its cells.
-template <class Real>
-void answer_after_a_move(Solver<Real>& solver, const Device& device, const Particles& particles,
-                         const std::vector<std::int64_t>& asking, std::int64_t first, std::int64_t count,
-                         Answer<Real>& answer) {
+Answer<double> after_a_move(Solver<double>& solver, const Device& device, const Particles& particles,
+                            const std::vector<std::int64_t>& asking, std::int64_t first, std::int64_t count,
+                            const std::shared_ptr<Communicator>& ranks) {
   Particles moved = particles;
   for (std::size_t k = 0; k < moved.id.size(); ++k)
     moved.x[k] += 1e-3 * std::sin(static_cast<double>(k)), moved.y[k] -= 1e-3 * std::cos(static_cast<double>(k));
-  const Arrays<Real> before(device, particles), now(device, moved);
-  const Sources<Real> sources = now.share(first, count, true);
-  const auto begin = std::lower_bound(asking.begin(), asking.end(), first);
-  std::vector<std::int64_t> here(begin, std::lower_bound(begin, asking.end(), first + count));
-  for (std::int64_t& place : here) place -= first;
-  const auto n = static_cast<std::int64_t>(here.size());
+  const Arrays<double> before(device, particles), now(device, moved);
+  std::vector<std::int64_t> here;
+  for (const std::int64_t place : asking)
+    if (place >= first && place < first + count) here.push_back(place - first);
+  OwnedParticles<double> own(device, solver, ranks);
+  Answer<double> answer;
   for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
-    if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
-    solver.prepare(before.share(first, count, true));
-    solver.put_aside();
-    if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
-    solver.take_up();
-    solver.update(sources);
-    evaluate(solver, device, &here, n, begin - asking.begin(), answer);
+    own.prepare(before.share(first, count, true));
+    own.evaluate(&here, all_answers);
+    solver.give_back_memory();
+    EXPECT_TRUE(own.update(now.share(first, count, true)));
+    answer.field = own.evaluate(&here, all_answers);
+    own.kept.forget();
   }
+  return answer;
 }
 
 void expect_bits_of_one_rank_after_a_move(const std::string& spec, const SolverOptions& options,
                                           const Particles& particles, const std::vector<std::int64_t>& asking) {
-  Answer<double> one(std::ssize(asking));
   const Device of_one = Device::open(spec, 1);
   const auto alone = make_solver<double>(options, of_one);
-  answer_after_a_move(*alone, of_one, particles, asking, 0, particles.size(), one);
+  const Answer<double> one = after_a_move(*alone, of_one, particles, asking, 0, particles.size(), nullptr);
   for (const int ranks : {2, 3, 7}) {
-    Answer<double> several(std::ssize(asking));
+    Answer<double> several;
     const Shares shares{particles.size(), ranks};
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       const Device device = Device::open(spec, 1);
-      const auto solver = make_distributed_solver<double>(
-          options, device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+      const std::shared_ptr<Communicator> all(&communicator, [](Communicator*) {});
+      const auto solver = make_dividing_solver<double>(options, device, all);
       const int rank = communicator.rank();
-      answer_after_a_move(*solver, device, particles, asking, shares.first(rank), shares.count(rank), several);
+      const Answer<double> own =
+          after_a_move(*solver, device, particles, asking, shares.first(rank), shares.count(rank), all);
+      for (std::size_t k = 0; k < own.field.size(); ++k)
+        if (auto found = gather_on_root(communicator, own.field[k]); communicator.is_root())
+          several.field[k] = std::move(found);
     });
     for (std::size_t k = 0; k < one.field.size(); ++k)
       EXPECT_TRUE(several.field[k] == one.field[k]) << ranks << " ranks, field " << k;

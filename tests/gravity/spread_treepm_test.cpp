@@ -3,20 +3,18 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/philox.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "device/buffer.hpp"
-#include "gathered_state.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
-#include "gravity/source_moves.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
 #include "marks.hpp"
+#include "owned_particles.hpp"
 #include "particles/particles.hpp"
 #include "test_devices.hpp"
 
@@ -97,77 +95,59 @@ using Answer = std::array<std::vector<Real>, 4>;
 
 class DistributedTreePm : public DeviceTest {
  protected:
-  /// Forces on all particles, or on every `stride`-th one.
-  template <class Real>
-  static void add(Solver<Real>& solver, const Device& device, std::int64_t first, std::int64_t count, int stride,
-                  unsigned want, Answer<Real>& to) {
-    std::vector<std::int64_t> places;
-    for (std::int64_t i = 0; i < count; ++i)
-      if ((first + i) % stride == 0) places.push_back(i);
-    const auto n = std::ssize(places);
-    const Buffer<std::int64_t> index(device, places);
-    std::array<Buffer<Real>, 4> field;
-    for (auto& values : field) values = Buffer<Real>(device, n);
-    Forces<Real> forces;
-    forces.ax = field[0].data(), forces.ay = field[1].data(), forces.az = field[2].data();
-    if (want & want_potential) forces.potential = field[3].data();
-    solver.evaluate({stride > 1 ? index.data() : nullptr, n, n}, want, forces);
-    for (std::size_t f = 0; f < (want & want_potential ? 4u : 3u); ++f) {
-      const auto found = field[f].to_host();
-      for (std::size_t k = 0; k < found.size(); ++k) to[f][static_cast<std::size_t>(first + places[k])] = found[k];
-    }
-  }
-
   /// At a time, and at two later ones: of all, of some, and of all again after the solver has served somebody else and
   /// after `resumed` ranks have gone on from what was saved.
   template <class Real>
   std::vector<Answer<Real>> answers(const SolverOptions& options, std::int64_t n, int ranks, int resumed) const {
     std::vector<Answer<Real>> all(4);
-    for (auto& answer : all)
-      for (auto& values : answer) values.resize(static_cast<std::size_t>(n));
     StateBlocks saved;
-    std::mutex mutex;
     const auto with = [&](int number, const auto& use) {
-      run_on_thread_ranks(number, [&](Communicator& communicator) {
+      run_on_thread_ranks(std::max(number, 1), [&](Communicator& communicator) {
         const Device on = device(1);
-        const Shares shares{n, number};
+        const Shares shares{n, std::max(number, 1)};
         const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
-        std::shared_ptr<Communicator> all_ranks(&communicator, [](Communicator*) {});
+        const std::shared_ptr<Communicator> all_ranks =
+            number == 0 ? nullptr : std::shared_ptr<Communicator>(&communicator, [](Communicator*) {});
         const auto solver =
-            ranks == 0 ? make_solver<Real>(options, on) : make_distributed_solver<Real>(options, on, all_ranks);
-        use(communicator, *solver, on, first, count);
+            number == 0 ? make_solver<Real>(options, on) : make_dividing_solver<Real>(options, on, all_ranks);
+        OwnedParticles<Real> own(on, *solver, all_ranks);
+        // Forces on all particles, or on every `stride`-th one.
+        const auto add = [&](int stride, unsigned want, Answer<Real>& to) {
+          std::vector<std::int64_t> places;
+          for (std::int64_t i = 0; i < count; ++i)
+            if ((first + i) % stride == 0) places.push_back(i);
+          const Answer<Real> found = own.evaluate(stride > 1 ? &places : nullptr, want);
+          for (std::size_t f = 0; f < found.size(); ++f)
+            if (auto gathered = gather_on_root(communicator, found[f]); communicator.is_root())
+              to[f] = std::move(gathered);
+        };
+        const auto at = [&](double time) { return Kept<Real>(on, drifting(n, time), first, count); };
+        use(communicator, *solver, own, add, at);
       });
     };
-    const auto at = [&](const Device& on, double time, std::int64_t first, std::int64_t count) {
-      return Kept<Real>(on, drifting(n, time), first, count);
-    };
     constexpr double quantum = 0x1p-44;
-    with(std::max(ranks, 1), [&](Communicator& communicator, Solver<Real>& solver, const Device& on, std::int64_t first,
-                                 std::int64_t count) {
-      const auto start = at(on, 0, first, count), later = at(on, 0.2, first, count), last = at(on, 0.4, first, count);
-      solver.prepare(start.sources(quantum));
-      add(solver, on, first, count, 1, all_answers, all[0]);
-      solver.update(later.sources(quantum));
-      add(solver, on, first, count, 7, want_acceleration, all[1]);
-      const StateBlocks blocks = gathered_state(communicator, solver);
-      if (communicator.is_root()) {
-        const std::lock_guard lock(mutex);
-        saved = blocks;
-      }
-      solver.put_aside();
-      solver.prepare(last.sources(quantum));
-      if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
-      solver.take_up();
-      solver.update(last.sources(quantum));
-      add(solver, on, first, count, 1, all_answers, all[2]);
+    with(ranks, [&](Communicator& communicator, Solver<Real>& solver, OwnedParticles<Real>& own, const auto& add,
+                    const auto& at) {
+      const auto start = at(0), later = at(0.2), last = at(0.4);
+      own.prepare(start.sources(quantum));
+      add(1, all_answers, all[0]);
+      own.renew(later.sources(quantum));
+      add(7, want_acceleration, all[1]);
+      StateBlocks blocks = own.saved();
+      if (communicator.is_root()) saved = std::move(blocks);
+      OwnedParticles<Real> others(own.device(), solver, ranks == 0 ? nullptr : own.ranks());
+      others.prepare(last.sources(quantum));
+      solver.give_back_memory();
+      own.renew(last.sources(quantum));
+      add(1, all_answers, all[2]);
     });
-    with(std::max(resumed, 1),
-         [&](Communicator&, Solver<Real>& solver, const Device& on, std::int64_t first, std::int64_t count) {
-           const auto last = at(on, 0.4, first, count);
-           ASSERT_TRUE(restore_from(solver, saved, n));
-           solver.update(last.sources(quantum));
-           add(solver, on, first, count, 1, all_answers, all[3]);
-         });
+    with(resumed, [&](Communicator&, Solver<Real>&, OwnedParticles<Real>& own, const auto& add, const auto& at) {
+      const auto last = at(0.4);
+      BlocksInput from(saved);
+      ASSERT_TRUE(own.restore(from));
+      own.renew(last.sources(quantum));
+      add(1, all_answers, all[3]);
+    });
     return all;
   }
 

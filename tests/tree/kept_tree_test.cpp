@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 
+#include "../gravity/owned_particles.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
 #include "device/buffer.hpp"
-#include "gathered_state.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "marks.hpp"
@@ -94,26 +94,24 @@ class KeptTrees : public DeviceTest {
   };
   StateBlocks saved(const SolverOptions& by = options()) const {
     const auto solver = make_solver<double>(by, device(1));
-    find_forces(*solver, 0, n, by.solver == "treepm");
-    return saved_state(*solver);
+    OwnedParticles<double> own(device(1), *solver, nullptr);
+    find_forces(own, 0, n, by.solver == "treepm");
+    return own.saved();
   }
   /// Of particles first … first + count − 1.
-  void find_forces(Solver<double>& solver, std::int64_t first, std::int64_t count, bool box) const {
-    const auto d = device(1);
-    const Arrays own(d, particles(n, box), first, count);
-    Buffer<double> ax(d, count), ay(d, count), az(d, count);
-    Forces<double> forces;
-    forces.ax = ax.data(), forces.ay = ay.data(), forces.az = az.data();
-    solver.prepare(own.sources());
-    solver.evaluate({nullptr, count, n, 0}, want_acceleration, forces);
+  void find_forces(OwnedParticles<double>& own, std::int64_t first, std::int64_t count, bool box) const {
+    const Arrays arrays(device(1), particles(n, box), first, count);
+    own.prepare(arrays.sources());
+    own.evaluate(nullptr, want_acceleration);
   }
-  /// use(communicator, solver) on each of so many ranks.
+  /// use(communicator, particles) on each of so many ranks.
   template <class Use>
   void on_ranks(int number, const Use& use, const SolverOptions& by = options()) const {
     run_on_thread_ranks(number, [&](Communicator& communicator) {
       const std::shared_ptr<Communicator> ranks(&communicator, [](Communicator*) {});
-      const auto solver = make_distributed_solver<double>(by, device(1), ranks);
-      use(communicator, *solver);
+      const auto solver = make_dividing_solver<double>(by, device(1), ranks);
+      OwnedParticles<double> own(device(1), *solver, ranks);
+      use(communicator, own);
     });
   }
   template <class T>
@@ -122,26 +120,36 @@ class KeptTrees : public DeviceTest {
     how(values);
     blocks.put(name, values);
   }
-  /// By one process, and by all ranks of several, each of which reads a part of it.
+  /// By one process; and by all ranks of several, where each reads it.
   void expect_refused(const StateBlocks& blocks, const char* block, const SolverOptions& by = options()) const {
-    const auto expect = [&](AnySolver& solver) {
+    const auto expect = [&](OwnedParticles<double>& own) {
       try {
-        restore_from(solver, blocks, n);
+        BlocksInput from(blocks);
+        own.restore(from);
         FAIL() << block << " was taken";
       } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::input);
         EXPECT_NE(std::string(error.what()).find(block), std::string::npos) << error.what();
       }
     };
-    expect(*make_solver(by, device(1)));
-    on_ranks(
-        3, [&](Communicator&, Solver<double>& solver) { expect(solver); }, by);
+    const auto solver = make_solver<double>(by, device(1));
+    OwnedParticles<double> alone(device(1), *solver, nullptr);
+    expect(alone);
+    if (block != std::string("tree.upper_key") && block != std::string("tree.acceleration"))
+      on_ranks(
+          3, [&](Communicator&, OwnedParticles<double>& own) { expect(own); }, by);
+  }
+  bool is_taken(const SolverOptions& by, const StateBlocks& blocks) const {
+    const auto solver = make_solver<double>(by, device(1));
+    OwnedParticles<double> own(device(1), *solver, nullptr);
+    BlocksInput from(blocks);
+    return own.restore(from);
   }
 };
 
 TEST_P(KeptTrees, IsTakenAsItWasSaved) {
-  EXPECT_TRUE(restore_from(*make_solver(options(), device(1)), saved(), n));
-  EXPECT_FALSE(restore_from(*make_solver(options(), device(1)), saved(in_box()), n));
+  EXPECT_TRUE(is_taken(options(), saved()));
+  EXPECT_FALSE(is_taken(options(), saved(in_box())));
 }
 
 // A checkpoint of a run on many ranks is that of one process, byte for byte, and no rank has more of it than its share.
@@ -154,21 +162,21 @@ TEST_P(KeptTrees, OfRanksIsThatOfOneAndEachHasItsShare) {
       StateBlocks all;
       on_ranks(
           number,
-          [&](Communicator& communicator, Solver<double>& solver) {
+          [&](Communicator& communicator, OwnedParticles<double>& own) {
             const Shares shares{n, number};
             const int rank = communicator.rank();
-            find_forces(solver, shares.first(rank), shares.count(rank), box);
-            StateSource own;
-            solver.save(own);
+            find_forces(own, shares.first(rank), shares.count(rank), box);
+            StateSource source;
+            own.kept.save(source), own.FieldList::save(source);
             std::uint64_t of_each = 0;  // bytes that all ranks have
-            for (const StateRange& range : own.ranges()) {
+            for (const StateRange& range : source.ranges()) {
               if (range.per_particle)
                 EXPECT_EQ(range.count, shares.count(rank)) << range.name;
               else
                 of_each += range.bytes();
             }
             EXPECT_LT(of_each, 128);
-            const StateBlocks found = gathered_state(communicator, solver);
+            const StateBlocks found = own.saved();
             if (communicator.is_root()) all = found;
           },
           by);
@@ -181,10 +189,10 @@ TEST_P(KeptTrees, IsReadInShares) {
   const StateBlocks blocks = saved();
   std::uint64_t all = 0;
   for (const auto& [name, bytes] : blocks.blocks()) all += bytes.size();
-  on_ranks(4, [&](Communicator& communicator, Solver<double>& of_rank) {
+  on_ranks(4, [&](Communicator& communicator, OwnedParticles<double>& own) {
     BlocksInput from(blocks);
     CountedInput counted(from);
-    EXPECT_TRUE(of_rank.restore(counted, n));
+    EXPECT_TRUE(own.restore(counted));
     EXPECT_LT(counted.count(), all / 4 + 128) << "rank " << communicator.rank();
   });
 }
@@ -234,14 +242,12 @@ TEST_P(KeptTrees, AnyKeysMakeATree) {
     blocks.put_value("tree.spread", std::int64_t{1} << 60);  // so that it is not built anew
     const auto d = device(1);
     const auto solver = make_solver<double>(options(), d);
-    ASSERT_TRUE(restore_from(*solver, blocks, n));
-    const Arrays own(d, p, 0, n);
-    solver->update(own.sources());
-    Buffer<double> ax(d, n), ay(d, n), az(d, n);
-    Forces<double> forces;
-    forces.ax = ax.data(), forces.ay = ay.data(), forces.az = az.data();
-    solver->evaluate({nullptr, n, n, 0}, want_acceleration, forces);
-    const auto x = ax.to_host(), y = ay.to_host(), z = az.to_host();
+    OwnedParticles<double> own(d, *solver, nullptr);
+    BlocksInput from(blocks);
+    ASSERT_TRUE(own.restore(from));
+    const Arrays arrays(d, p, 0, n);
+    own.update(arrays.sources());
+    const auto [x, y, z, potential] = own.evaluate(nullptr, want_acceleration);
     std::vector<double> errors;
     for (std::size_t i = 0; i < x.size(); ++i)
       errors.push_back(std::hypot(x[i] - exact.ax[i], y[i] - exact.ay[i], z[i] - exact.az[i]) /

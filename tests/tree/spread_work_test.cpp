@@ -31,12 +31,20 @@ struct Clustered {
       }
     }
   }
-  Points<double> share(std::int64_t first, std::int64_t count) const {
-    Points<double> points;
-    points.count = count;
-    points.x = x.data() + first, points.y = y.data() + first, points.z = z.data() + first;
-    points.mass = mass.data() + first;
-    return points;
+  Points<double> points() const {
+    Points<double> all;
+    all.count = size();
+    all.x = x.data(), all.y = y.data(), all.z = z.data(), all.mass = mass.data();
+    return all;
+  }
+  /// Those at these places.
+  Clustered of(const std::vector<std::int64_t>& places) const {
+    Clustered some(0);
+    for (const std::int64_t place : places) {
+      const auto k = static_cast<std::size_t>(place);
+      some.x.push_back(x[k]), some.y.push_back(y[k]), some.z.push_back(z[k]), some.mass.push_back(mass[k]);
+    }
+    return some;
   }
   std::int64_t size() const { return static_cast<std::int64_t>(mass.size()); }
   std::vector<double> x, y, z, mass;
@@ -77,19 +85,23 @@ std::vector<Evaluation> evaluate(const Clustered& particles, int ranks, int time
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     DistributedOctree<double> tree(Device::open("cpu", 1),
                                    std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
-    const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
-    std::vector<std::uint8_t> marks;
-    for (std::int64_t k = first; k < first + count; ++k) marks.push_back(asks(k) ? 1 : 0);
+    std::vector<std::int64_t> here(static_cast<std::size_t>(shares.count(communicator.rank())));
+    std::iota(here.begin(), here.end(), shares.first(communicator.rank()));
     for (Evaluation& one : all) {
-      tree.build(particles.share(first, count), tree_softening(softening, opening), opening.order);
+      const TreeSoftening soft = tree_softening(softening, opening);
+      here = tree.divide(particles.of(here).points(), soft, nullptr).there(here.data());
+      std::sort(here.begin(), here.end());
+      const Clustered own = particles.of(here);
+      tree.build(own.points(), soft, opening.order);
       tree.estimate_accelerations();
-      std::vector<std::uint32_t> few;
-      const ActiveSet active = tree.asking(marks, few);
+      std::vector<std::uint8_t> marks;
+      for (const std::int64_t k : here) marks.push_back(asks(k) ? 1 : 0);
+      const ActiveSet active = tree.asking(marks);
       tree.fetch_for_walk(OpenSpace(), opening, active);
-      Fields arrived(static_cast<std::size_t>(tree.count()));
-      Output out{tree.order(), &arrived};
+      Fields found(here.size());
+      Output out{tree.order(), &found};
       walk_all(tree, active, tree.counting({&out, &Output::put}));
-      tree.routing().back(arrived.data(), one.fields.data() + first);
+      for (std::size_t k = 0; k < here.size(); ++k) one.fields[static_cast<std::size_t>(here[k])] = found[k];
       one.work[static_cast<std::size_t>(communicator.rank())] = tree.work();
     }
   });
@@ -111,7 +123,7 @@ TEST(DistributedWork, TheSecondTreeIsCutByTheWorkOfTheFirst) {
   EXPECT_LT(imbalance(several[1].work), 1.05);
   EXPECT_EQ(several[2].work, several[1].work);  // the same counts give the same cuts
   OctreeCpu<double> one(Device::open("cpu", 1));
-  one.build(particles.share(0, particles.size()), tree_softening(softening, opening), opening.order, true);
+  one.build(particles.points(), tree_softening(softening, opening), opening.order, true);
   Fields fields(several[0].fields.size());
   Output out{one.order(), &fields};
   walk_all(one, {}, {&out, &Output::put});
@@ -131,7 +143,7 @@ TEST(DistributedWork, OnlyThoseWhoAskAreCounted) {
 TEST(DistributedWork, PairsAreThoseOfTheLists) {
   const Clustered particles(leaf_capacity);
   OctreeCpu<double> tree(Device::open("cpu", 1));
-  tree.build(particles.share(0, particles.size()), tree_softening(softening, opening), opening.order, true);
+  tree.build(particles.points(), tree_softening(softening, opening), opening.order, true);
   Fields fields(leaf_capacity);
   Output out{tree.order(), &fields};
   std::vector<std::uint64_t> work(tree.cells().size());

@@ -1,4 +1,4 @@
-#include "time/work_places.hpp"
+#include "domain/owners.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace pergola {
 namespace {
 
-PERGOLA_MARK(heavy, "*WorkPlacesOfRuns.StepsThatFollowOneAnotherDoNotSendTheirParticles*");
+PERGOLA_MARK(heavy, "*OwnersOfRuns.StepsThatFollowOneAnotherDoNotSendTheirParticles*");
 
 const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01",
                     "time.step=0.03125"};
@@ -24,7 +24,7 @@ const Settings treepm{"gravity.solver=treepm",      "gravity.mesh.boundary=perio
                       "gravity.tree.accuracy=1e-2", "gravity.softening=0.01",         "time.step=0.03125"};
 
 /// On CPUs, and as ranks that share a GPU.
-class WorkPlacesOfRuns : public DeviceTest {
+class OwnersOfRuns : public DeviceTest {
  protected:
   Settings here(Settings settings) const {
     settings.push_back("run.device=" + GetParam());
@@ -80,7 +80,7 @@ Steps take_steps(int ranks, Settings settings, const Particles& particles, bool 
 
 // At home a step sends each particle's place, 24 bytes, and its acceleration back, but for those that are kept where
 // they are worked on: three of four.
-TEST_P(WorkPlacesOfRuns, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
+TEST_P(OwnersOfRuns, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
   const Particles particles = pairs_in_one_place(4000);
   const std::string alone = take_steps(1, here(tree), particles, true).hash;
   const Steps at_home = take_steps(4, here(tree), particles, false),
@@ -91,7 +91,7 @@ TEST_P(WorkPlacesOfRuns, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
   EXPECT_GT(at_home.bytes - at_work.bytes, 0.9 * 0.75 * (48 - 160.0 / 15));
 }
 
-TEST_P(WorkPlacesOfRuns, HaveTheBitsOfOneRank) {
+TEST_P(OwnersOfRuns, HaveTheBitsOfOneRank) {
   const bool on_gpu = GetParam() != "cpu";  // whose ranks take turns
   expect_bits_of_one_rank(here(tree), pairs_in_one_place(300), {2, on_gpu ? 7 : 64});
   expect_bits_of_one_rank(here(treepm), pairs_in_one_place(300), {4});
@@ -119,7 +119,7 @@ std::string hash_of(const RunConfig& config, const Particles& particles, int bef
 }
 
 // A forest of many roots, whose particles visit other ranks. Its cells are in no order of their own there.
-TEST_P(WorkPlacesOfRuns, HaveTheBitsOfOneRankWithManyRoots) {
+TEST_P(OwnersOfRuns, HaveTheBitsOfOneRankWithManyRoots) {
   if (GetParam() == "cpu") GTEST_SKIP() << "has one tree";
   const Particles particles = crossing_particles(20000, 0);
   expect_bits_of_one_rank(here(treepm), particles, {3});
@@ -141,7 +141,7 @@ std::vector<std::string> words_of_a_collision(int ranks, const Settings& setting
   return words_of_ranks(ranks, distributed_config(settings), particles);
 }
 
-TEST_P(WorkPlacesOfRuns, WhatFailsThereIsToldAsOneRankTellsIt) {
+TEST_P(OwnersOfRuns, WhatFailsThereIsToldAsOneRankTellsIt) {
   Settings hard = here(tree);
   hard.push_back("gravity.softening=0");
   const std::string alone = words_of_a_collision(1, hard)[0];
@@ -149,7 +149,7 @@ TEST_P(WorkPlacesOfRuns, WhatFailsThereIsToldAsOneRankTellsIt) {
   for (const auto& one : words_of_a_collision(3, hard)) EXPECT_EQ(one, alone);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, WorkPlacesOfRuns, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, OwnersOfRuns, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola
