@@ -23,7 +23,7 @@ namespace pergola {
 
 struct Owners::Move {
   ParticleWay* way = nullptr;
-  std::int64_t here = 0, arriving = 0;
+  std::int64_t here = 0, arriving = 0, most_arriving = 0;  // most: on any rank
   bool are_home = false;
   Buffer<std::byte> own;
   std::uint64_t *given = nullptr, *place = nullptr;  // of those here, if they are home, and of those that arrive
@@ -39,8 +39,10 @@ struct Owners::Move {
     order = parts.take<std::uint32_t>(arriving), to = parts.take<std::uint32_t>(arriving);
     // The messages of few particles take their time whatever they hold: then many fields go at once.
     constexpr std::int64_t most_bytes = std::int64_t{64} << 20, fields_at_most = ParticleWay::most_fields;
-    field_bytes = std::max<std::int64_t>(arriving, 1) * std::int64_t{sizeof(std::uint64_t)};
-    at_once = std::clamp(most_bytes / field_bytes, std::int64_t{1}, fields_at_most);
+    constexpr std::int64_t value_bytes = sizeof(std::uint64_t);
+    field_bytes = arriving * value_bytes;
+    at_once = std::clamp(most_bytes / (value_bytes * std::max<std::int64_t>(most_arriving, 1)), std::int64_t{1},
+                         fields_at_most);
     fields = parts.take<std::byte>(std::max(at_once * field_bytes, sort_bytes));
     return parts.used();
   }
@@ -56,7 +58,8 @@ Owners::Move Owners::begin_move(ParticleWay& way) {
   const Device& device = fields_.device();
   Move move;
   move.way = &way;
-  const std::int64_t n = move.arriving = way.arriving();
+  const std::int64_t n = move.arriving = move.most_arriving = way.arriving();
+  ranks_->all_reduce(&move.most_arriving, 1, Reduction::maximum);
   move.here = fields_.count(), move.are_home = !away_;
   on_all(*ranks_, [&] {
     const std::int64_t sort_bytes = places_work_bytes(device, n, total_), bytes = move.lay_out(nullptr, sort_bytes);

@@ -29,12 +29,10 @@ void check_distributed_forces(Communicator& ranks, const Device& device, std::in
   const auto x = on_host(sources.x), y = on_host(sources.y), z = on_host(sources.z);
   const auto species = on_host(sources.species);
   std::vector<std::int64_t> place(static_cast<std::size_t>(sources.count));
-  if (const auto given = on_host(sources.place); sources.place) {
-    std::copy(given.begin(), given.end(), place.begin());
-  } else {
-    const std::vector<std::int64_t> counts = gather_values(ranks, sources.count);
-    std::iota(place.begin(), place.end(), std::reduce(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0}));
-  }
+  const std::vector<std::int64_t> counts = gather_values(ranks, sources.count);
+  std::iota(place.begin(), place.end(), std::reduce(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0}));
+  const auto given = on_host(sources.place);  // none where there are no sources
+  std::copy(given.begin(), given.end(), place.begin());
 
   struct Particle {
     std::int64_t place;
