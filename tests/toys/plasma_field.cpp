@@ -275,7 +275,7 @@ TEST(ToyPlasmaField, WhatParticlesDoNotGiveAndUnknownNamesAreRefused) {
   EXPECT_EQ(words("greedy"),
             "plasma: particles deposit charge and gather an electric field; the field solver greedy wants more");
   EXPECT_EQ(words("electrostatik"),
-            "plasma.field: expected electrostatic, toy, greedy, found \"electrostatik\"; did you mean "
+            "plasma.field: expected electrostatic, electromagnetic, toy, greedy, found \"electrostatik\"; did you mean "
             "\"electrostatic\"?");
 }
 
