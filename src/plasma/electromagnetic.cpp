@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -36,6 +37,17 @@ void check_electromagnetic(const PlasmaOptions& options) {
         (options.absorbing_cells < 1 || 2 * options.absorbing_cells >= options.cells[a]))
       refuse_light(fmt::format("needs absorbing layers of 1 to {} cells along {}, found {}", (options.cells[a] - 1) / 2,
                                "xyz"[a], options.absorbing_cells));
+  }
+  for (const PlasmaLaser& laser : options.lasers) {
+    const int margin = options.edges[0] == PlasmaEdge::absorbing ? options.absorbing_cells + 1 : 1;
+    if (laser.plane < margin || laser.plane >= options.cells[0] - margin + 1)
+      refuse_light(fmt::format("needs the antenna of a laser at x of {} to {} cells, found {}", margin,
+                               options.cells[0] - margin, laser.plane));
+    if (!(laser.wavelength > 2) || !(laser.duration > 0) || !(laser.waist >= 0) || !(std::cos(laser.angle) > 0))
+      refuse_light(
+          fmt::format("needs a laser with a wavelength above 2 cells, a duration above 0, a waist not below 0 "
+                      "and an angle below 90 degrees, found {}, {}, {} and {} radians",
+                      laser.wavelength, laser.duration, laser.waist, laser.angle));
   }
   if (options.smoothing != 0) refuse_light(fmt::format("has no smoothing, found {}", options.smoothing));
 }
@@ -73,6 +85,8 @@ class Electromagnetic final : public PlasmaField<Real> {
       for (auto* const psi : {&end.electric, &end.magnetic})
         for (auto& component : *psi) make(component, layers_);
     }
+    if (!options.lasers.empty()) clock_ = Buffer<plasma::YeeClock>(device, 1);
+    set_time(0, 0);
     if (!ranks_) return;
     around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), below_, above_);
     if constexpr (cuda_built)
@@ -115,9 +129,17 @@ class Electromagnetic final : public PlasmaField<Real> {
     for (End& end : ends_)
       if (end.absorbs())
         yee_pass(device_, YeePass::absorb_electric, end.task(task(below_, slab_.count, factor), end.electric));
+    for (std::size_t k = 0; k < options_.lasers.size(); ++k)
+      yee_send(device_, task(below_, slab_.count, 0), antenna(options_.lasers[k]), clock_.data(),
+               k + 1 == options_.lasers.size());
     for (End& end : ends_) yee_pass(device_, YeePass::conduct, end.task(task(below_, slab_.count, 0), end.electric));
     fetch_around(electric_);
     half_magnetic(true);
+  }
+
+  void set_time(double from_time, std::int64_t steps) override {
+    const plasma::YeeClock now{from_time, steps};
+    clock_.from_host(&now);
   }
 
   std::vector<PlasmaStateField<Real>> state() override {
@@ -176,6 +198,7 @@ class Electromagnetic final : public PlasmaField<Real> {
       if (end.absorbs()) yee_pass(device_, YeePass::absorb_magnetic, end.task(half, end.magnetic, true));
   }
   void set_absorbers(double step);
+  plasma::YeeAntenna antenna(const PlasmaLaser& laser) const;
 
   template <std::size_t count>
   void fetch_around(std::array<Buffer<Real>, count>& field) {
@@ -219,7 +242,8 @@ class Electromagnetic final : public PlasmaField<Real> {
   Components moved_;                      // the charge that the last step has moved
   Buffer<Real> density_;
   std::vector<End> ends_;
-  double step_ = 0;  // the last one
+  Buffer<plasma::YeeClock> clock_;  // if there are lasers
+  double step_ = 0;                 // the last one
 };
 
 template <class Real>
@@ -239,6 +263,21 @@ void Electromagnetic<Real>::set_absorbers(double step) {
     }
     end.tables.from_host(tables.data());
   }
+}
+
+template <class Real>
+plasma::YeeAntenna Electromagnetic<Real>::antenna(const PlasmaLaser& laser) const {
+  constexpr double two_pi = 2 * std::numbers::pi;
+  const double c = options_.light_speed, frequency = two_pi * c / laser.wavelength;
+  plasma::YeeAntenna antenna;
+  antenna.pulse = {
+      laser.amplitude * c * frequency, frequency, c, laser.waist, laser.focus, laser.duration, laser.delay, laser.angle,
+      options_.dimensions - 1};
+  antenna.plane = laser.plane, antenna.y = laser.y, antenna.z = laser.z;
+  antenna.polarisation = laser.polarisation, antenna.step = step_;
+  const double half_wave = std::sin(0.5 * frequency * step_) / (c * step_) * std::cos(laser.angle);  // sin(k_x/2)
+  antenna.emits = 2 * c * step_ * std::sqrt(1 - half_wave * half_wave);
+  return antenna;
 }
 
 /// On the host, so that all devices start with the same field.

@@ -5,6 +5,7 @@
 /// whole steps when particles gather them. The state is E and B; the start solves Gauss's law of the scheme, ∇·E = ρ
 /// less its mean, by an FFT with the discrete Laplacian, and gives B the uniform field of the options. As currents
 /// satisfy continuity, Gauss's law then holds to the rounding of E, and ∇·B stays as it was.
+/// Antennas, planes of current, send out the lasers of the options; a clock on the device times them in recorded steps.
 /// An end that is not periodic is a conductor at the first grid point of its axis, which is both ends, with absorbing
 /// layers (convolutional, perfectly matched) in front of it or without. There the field starts as in the periodic box;
 /// what does not fit leaves as a wave in the first steps.

@@ -71,6 +71,9 @@ class PERGOLA_API PlasmaField {
   virtual void start() = 0;
   /// The same after restore(): finds what is not in the state.
   virtual void resume() { start(); }
+  /// The time before the next advance(): from_time + steps · step, with the step of the calls that follow. Called
+  /// before these, as a recording does not know the time.
+  virtual void set_time(double /*from_time*/, std::int64_t /*steps*/) {}
   /// The fields a time `step` later, of particles that have moved there. Launches, and does not wait.
   virtual void advance(double step) = 0;
 

@@ -31,6 +31,19 @@ struct PlasmaSpecies {
 enum class PlasmaEdge { periodic, conducting, absorbing };
 inline constexpr std::array<std::string_view, 3> plasma_edge_names{"periodic", "conducting", "absorbing"};
 
+/// A laser pulse that an antenna sends out, in units of computation; physics/laser.hpp has the meaning of the numbers.
+/// The antenna is the plane at grid point `plane` of the x axis, which sends the same pulse backwards too; the beam
+/// crosses it at (y, z).
+struct PlasmaLaser {
+  double amplitude = 1;  // a₀ = e E₀/(m_e c ω) in the focus
+  double wavelength = 16;
+  double waist = 0;  // 0: a plane wave
+  double focus = 0, duration = 1, delay = 0, angle = 0;
+  double polarisation = 0;  // the angle of E from the x-y plane to z
+  int plane = 0;
+  double y = 0, z = 0;
+};
+
 /// A plasma in a periodic box, in units of computation: the length is a cell (cells are cubes), the time 1/ω_p with
 /// ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in e n₀, E in
 /// m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i. With light, velocities of particles are
@@ -46,7 +59,8 @@ struct PlasmaOptions {
   double light_speed = 0;                // c in cells ω_p; 0: the field solver knows no light
   std::array<PlasmaEdge, 3> edges{};     // of the axes, for light
   int absorbing_cells = 10;              // thickness of the absorbing layers
-  bool background = true;                // a uniform charge that makes the box neutral
+  std::vector<PlasmaLaser> lasers;
+  bool background = true;  // a uniform charge that makes the box neutral
   std::vector<PlasmaSpecies> species;
 
   /// The volume of the box, as a cell has volume 1.

@@ -104,6 +104,7 @@ class ParticleInCellOf final : public ParticleInCell {
   void advance(std::int64_t count, double step) override {
     if (!particles_) throw Error(ErrorKind::input, "plasma: advance() before start()");
     if (behind_ != 0.5 * step) from_time_ = time(), from_steps_ = steps_;
+    field_->set_time(from_time_, steps_ - from_steps_);
     for (std::int64_t done = 0; done < count;) {
       // Steps as long as the one before run in batches; after each the particles are checked.
       const bool alike = behind_ == 0.5 * step;

@@ -42,7 +42,7 @@ struct PlasmaEnergies {
 /// All fields on the host at one time, x fastest, without padding. Those that the field solver does not have are empty.
 struct PlasmaFields {
   std::vector<double> density, potential;
-  std::array<std::vector<double>, 3> electric, magnetic, current;
+  std::array<std::vector<double>, 3> electric{}, magnetic{}, current{};
 
   std::vector<double>& operator[](PlasmaFieldPart part) {
     if (part == PlasmaFieldPart::density) return density;

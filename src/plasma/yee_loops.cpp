@@ -45,6 +45,17 @@ void yee_pass(const Device& device, YeePass pass, const YeeTask<Real>& task) {
 }
 
 template <class Real>
+void yee_send(const Device& device, const YeeTask<Real>& task, const YeeAntenna& antenna, YeeClock* clock, bool last) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return yee_send_cuda(device, task, antenna, clock, last);
+  parallel_chunks(device.threads(), std::int64_t{task.count} * task.rows, 64,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t row = begin; row < end; ++row) antenna.send(task, row, *clock);
+                  });
+  if (last) ++clock->steps;
+}
+
+template <class Real>
 std::vector<double> yee_row_energies(const Device& device, const YeeTask<Real>& task, double light_speed,
                                      const Vec3<double>& uniform) {
   if constexpr (cuda_built)
@@ -63,6 +74,8 @@ std::vector<double> yee_row_energies(const Device& device, const YeeTask<Real>& 
 
 template void yee_pass(const Device&, YeePass, const YeeTask<float>&);
 template void yee_pass(const Device&, YeePass, const YeeTask<double>&);
+template void yee_send(const Device&, const YeeTask<float>&, const YeeAntenna&, YeeClock*, bool);
+template void yee_send(const Device&, const YeeTask<double>&, const YeeAntenna&, YeeClock*, bool);
 template std::vector<double> yee_row_energies(const Device&, const YeeTask<float>&, double, const Vec3<double>&);
 template std::vector<double> yee_row_energies(const Device&, const YeeTask<double>&, double, const Vec3<double>&);
 

@@ -10,6 +10,7 @@
 
 #include "base/host_device.hpp"
 #include "device/device.hpp"
+#include "physics/laser.hpp"
 #include "physics/yee.hpp"
 
 namespace pergola::plasma {
@@ -159,6 +160,46 @@ void with_yee_pass(int dimensions, YeePass pass, const Run& run) {
 
 template <class Real>
 void yee_pass(const Device& device, YeePass pass, const YeeTask<Real>& task);
+/// The time is from + steps · step; memory of the device.
+struct YeeClock {
+  double from = 0;
+  std::int64_t steps = 0;
+};
+
+/// A sheet of current in the plane x = `plane` that sends out a pulse. A sheet K of a wave with the wave number k along
+/// x makes E = K / (2 c cos(k/2)) on both sides, in the scheme; that of E in the x-y plane and that along z differ by
+/// the cosine of the angle.
+struct YeeAntenna {
+  physics::LaserPulse pulse;
+  int plane = 0;
+  double y = 0, z = 0, polarisation = 0;
+  double emits = 1;  // 2 c cos(k/2) step
+  double step = 1;
+
+  /// Adds what it sends out in the step that begins at `time`, in a row of the pass.
+  template <class Real>
+  PERGOLA_HD void send(const YeeTask<Real>& task, std::int64_t row, const YeeClock& clock) const {
+    const double time = clock.from + (static_cast<double>(clock.steps) + 0.5) * step;
+    const std::int64_t at = task.row(task.first, 0) + row * task.pitch + plane;
+    YeeTask<Real> along = task;
+    along.axis = 1;
+    const double down = along.place(row, plane) - y;
+    along.axis = 2;
+    const double deep = task.dimensions == 3 ? along.place(row, plane) - z : 0.0;
+    const double half = task.dimensions == 3 ? 0.5 : 0.0;
+    const double in_plane = emits * cos(polarisation) * physics::laser_field(pulse, {0, down + 0.5, deep}, time);
+    const double upright =
+        emits * cos(pulse.angle) * sin(polarisation) * physics::laser_field(pulse, {0, down, deep + half}, time);
+    task.electric[1][at] += static_cast<Real>(in_plane), task.electric[2][at] += static_cast<Real>(upright);
+  }
+};
+/// All antennas send; then the clock is a step later if `last`.
+template <class Real>
+void yee_send(const Device& device, const YeeTask<Real>& task, const YeeAntenna& antenna, YeeClock* clock, bool last);
+template <class Real>
+void yee_send_cuda(const Device& device, const YeeTask<Real>& task, const YeeAntenna& antenna, YeeClock* clock,
+                   bool last);
+
 /// Σ (E² + c² (B − uniform)²) of each row, in double precision and an order that depends on the kind of device only.
 /// Waits.
 template <class Real>

@@ -20,6 +20,18 @@ struct PassPoint {
   }
 };
 
+template <class Real>
+struct SendRow {
+  YeeTask<Real> task;
+  YeeAntenna antenna;
+  const YeeClock* clock;
+  __device__ void operator()(std::int64_t row) const { antenna.send(task, row, *clock); }
+};
+struct Tick {
+  YeeClock* clock;
+  __device__ void operator()(std::int64_t) const { ++clock->steps; }
+};
+
 constexpr int warp = 32, energy_threads = 256;
 
 /// A warp per row.
@@ -49,6 +61,14 @@ void yee_pass_cuda(const Device& device, YeePass pass, const YeeTask<Real>& task
 }
 
 template <class Real>
+void yee_send_cuda(const Device& device, const YeeTask<Real>& task, const YeeAntenna& antenna, YeeClock* clock,
+                   bool last) {
+  device.make_current();
+  cuda::launch("yee_send", std::int64_t{task.count} * task.rows, device.stream(), SendRow<Real>{task, antenna, clock});
+  if (last) cuda::launch("yee_clock", 1, device.stream(), Tick{clock});
+}
+
+template <class Real>
 std::vector<double> yee_row_energies_cuda(const Device& device, const YeeTask<Real>& task, double light_speed,
                                           const Vec3<double>& uniform) {
   device.make_current();
@@ -64,6 +84,8 @@ std::vector<double> yee_row_energies_cuda(const Device& device, const YeeTask<Re
 
 template void yee_pass_cuda(const Device&, YeePass, const YeeTask<float>&);
 template void yee_pass_cuda(const Device&, YeePass, const YeeTask<double>&);
+template void yee_send_cuda(const Device&, const YeeTask<float>&, const YeeAntenna&, YeeClock*, bool);
+template void yee_send_cuda(const Device&, const YeeTask<double>&, const YeeAntenna&, YeeClock*, bool);
 template std::vector<double> yee_row_energies_cuda(const Device&, const YeeTask<float>&, double, const Vec3<double>&);
 template std::vector<double> yee_row_energies_cuda(const Device&, const YeeTask<double>&, double, const Vec3<double>&);
 

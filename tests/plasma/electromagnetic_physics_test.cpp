@@ -302,6 +302,72 @@ TEST_P(ElectromagneticPhysics, AbsorbingLayersReflectLittle) {
   }
 }
 
+// Reference: a wave with a₀ of the laser, E₀ = a₀ c ω, that has left the antenna at the numerical wave number; in 2D
+// and 3D, divided over the directions of polarisation.
+TEST_P(ElectromagneticPhysics, AntennasSendWavesOfTheGivenStrength) {
+  for (const auto& cells : {std::array<int, 3>{160, 4, 1}, {160, 4, 4}}) {
+    PlasmaOptions options = light(cells);
+    options.edges[0] = PlasmaEdge::absorbing;
+    const double step = 0.25, c = options.light_speed, frequency = two_pi * c / 20;
+    options.lasers = {
+        {.amplitude = 0.5, .wavelength = 20, .duration = 40, .delay = 60, .polarisation = 0.6, .plane = 20}};
+    const auto field = in_double(options);
+    field->start();
+    field->set_time(0, 0);
+    for (int n = 0; n < 400; ++n) field->advance(step);
+    const double k = 2 * std::asin(std::sin(frequency * step / 2) / (c * step));
+    for (const auto& [axis, part] : {std::pair{1, std::cos(0.6)}, {2, std::sin(0.6)}}) {
+      const Values found = field->values(electric_part(axis));
+      for (int x = 30; x < 145; x += 5) {
+        const double late = 400 * step - 60, far = x - 20;
+        const double envelope = (late - far / c) / 40;
+        const double expected =
+            0.5 * c * frequency * part * std::exp(-envelope * envelope) * std::cos(frequency * late - k * far);
+        EXPECT_NEAR(found[static_cast<std::size_t>(x + 160 * 2)], expected, 0.01 * c * frequency) << axis << ", " << x;
+      }
+    }
+  }
+}
+
+// Reference: the Gaussian beam. In the focus, beside the axis by the angle, the field is E₀ and falls to 1/e at the
+// waist, in the mean over a period of E².
+TEST_P(ElectromagneticPhysics, GaussianBeamsMeetInTheFocus) {
+  PlasmaOptions options = light({200, 160, 1});
+  options.edges = {PlasmaEdge::absorbing, PlasmaEdge::absorbing, PlasmaEdge::periodic};
+  const double step = 0.25, angle = 0.3, focus = 100, period = 10;
+  options.lasers = {{.amplitude = 1,
+                     .wavelength = 20,
+                     .waist = 20,
+                     .focus = focus,
+                     .duration = 1000,
+                     .delay = 110,
+                     .angle = angle,
+                     .polarisation = two_pi / 4,
+                     .plane = 15,
+                     .y = 60}};
+  const auto field = in_double(options);
+  field->start();
+  field->set_time(0, 0);
+  for (int n = 0; n < 400; ++n) field->advance(step);
+  Values mean(static_cast<std::size_t>(size_of(options)));
+  for (int n = 0; n < static_cast<int>(period / step); ++n) {
+    field->advance(step);
+    const Values now = field->values(electric_part(2));
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += 2 * now[i] * now[i] * step / period;
+  }
+  const double expected = options.light_speed * two_pi * options.light_speed / 20;
+  const auto strength = [&](double along, double across) {
+    const auto x = std::lround(15 + along * std::cos(angle) - across * std::sin(angle)),
+               y = std::lround(60 + along * std::sin(angle) + across * std::cos(angle));
+    return std::sqrt(mean[static_cast<std::size_t>(x + 200 * y)]) / expected;
+  };
+  EXPECT_NEAR(strength(focus, 0), 1, 0.06);
+  EXPECT_NEAR(strength(focus, 20), std::exp(-1.0), 0.06);
+  EXPECT_NEAR(strength(focus, -20), std::exp(-1.0), 0.06);
+  const double far = 70 / (two_pi / 20 * 200);  // before the focus, in Rayleigh lengths
+  EXPECT_NEAR(strength(focus - 70, 0), std::pow(1 + far * far, -0.25), 0.06);
+}
+
 // Reference: the standing waves of a cavity, sin(k_x x) sin(k_y y) with the frequency of the scheme; all walls conduct.
 TEST_P(ElectromagneticPhysics, ConductorsHoldStandingWaves) {
   PlasmaOptions options = light({20, 24, 1});
@@ -332,6 +398,7 @@ TEST_P(ElectromagneticPhysics, RanksHaveTheBitsOfOne) {
         options.edges[0] = options.edges[static_cast<std::size_t>(options.dimensions - 1)] = PlasmaEdge::absorbing;
         options.absorbing_cells = 4;
         if (options.dimensions == 3) options.edges[1] = PlasmaEdge::conducting;
+        options.lasers = {{.waist = 4, .duration = 3, .angle = 0.2, .polarisation = 0.5, .plane = 5}};
       }
       const Sixfold given = random_fields(options, 7), moved = random_fields(options, 8);
       struct Seen {
@@ -397,6 +464,8 @@ TEST_P(ElectromagneticPhysics, WhatItCannotDoIsRefused) {
   EXPECT_NE(words(other, 0.1).find("three velocities"), std::string::npos);
   other = options, other.edges[1] = PlasmaEdge::absorbing, other.absorbing_cells = 4;
   EXPECT_NE(words(other, 0.1).find("absorbing layers of 1 to 3 cells along y, found 4"), std::string::npos);
+  other = options, other.lasers = {{.plane = 8}};
+  EXPECT_NE(words(other, 0.1).find("antenna of a laser at x of 1 to 7 cells, found 8"), std::string::npos);
   other = options, other.smoothing = 1;
   EXPECT_NE(words(other, 0.1).find("no smoothing, found 1"), std::string::npos);
 }
