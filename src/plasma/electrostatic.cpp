@@ -35,7 +35,7 @@ class ElectrostaticCpu final : public PlasmaField<Real> {
     if (ranks_) around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), slab_.below, slab_.above);
   }
 
-  Field<Real> deposited() override { return on(density_); }
+  DepositedFields<Real> deposited() override { return {on(density_)}; }
   void start() override {
     if (density_.bytes() > 0) device_.memory().copy(potential_.data(), density_.data(), density_.bytes());
     poisson_->solve_for_forces(on(potential_), -1.0, scratch_.data());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -53,12 +54,18 @@ PlasmaField<Real>::PlasmaField(const Device& device, const PlasmaOptions& option
 
 template <class Real>
 std::vector<double> PlasmaField<Real>::values(PlasmaFieldPart part) {
-  if (part == PlasmaFieldPart::density) return values_on_host(device_, deposited().read_only());
-  const int axis = static_cast<int>(part) - static_cast<int>(PlasmaFieldPart::electric_x);
-  if (axis < 0 || axis >= options_.dimensions)
+  const auto parts = plasma_field_parts(options_);
+  if (part == PlasmaFieldPart::potential || std::find(parts.begin(), parts.end(), part) == parts.end())
     throw Error(ErrorKind::input, "plasma: the field solver " + options_.field + " does not have this field");
+  if (part == PlasmaFieldPart::density) return values_on_host(device_, deposited().density.read_only());
+  const auto axis_from = [&](PlasmaFieldPart first) {
+    return static_cast<std::size_t>(part) - static_cast<std::size_t>(first);
+  };
+  if (part >= PlasmaFieldPart::current_x)
+    return values_on_host(device_, deposited().current[axis_from(PlasmaFieldPart::current_x)].read_only());
   const auto fields = gathered();
-  const auto& field = fields.electric[static_cast<std::size_t>(axis)];
+  const auto& field = part >= PlasmaFieldPart::magnetic_x ? fields.magnetic[axis_from(PlasmaFieldPart::magnetic_x)]
+                                                          : fields.electric[axis_from(PlasmaFieldPart::electric_x)];
   const std::int64_t before = (slab_.first - fields.window.first) * slab_.rows_in_layer() * field.pitch;
   return values_on_host(device_, layers(field.data ? field.data + before : nullptr, slab_.count, field.pitch));
 }

@@ -28,7 +28,8 @@ struct PlasmaSpecies {
 
 /// A plasma in a periodic box, in units of computation: the length is a cell (cells are cubes), the time 1/ω_p with
 /// ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in e n₀, E in
-/// m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i.
+/// m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i. With light, velocities of particles are
+/// u = γ v, and ∂E/∂t = c² ∇×B − J, ∂B/∂t = −∇×E.
 struct PlasmaOptions {
   std::string field = "electrostatic";  // the field solver (plasma/field.hpp)
   int dimensions = 2;
@@ -37,6 +38,7 @@ struct PlasmaOptions {
   PlasmaShape shape = PlasmaShape::linear;
   double smoothing = 0;                  // a of the finite-size particles S(k) = exp(−(k a)²/2), in cells; 0: none
   Vec3<double> magnetic_field{0, 0, 0};  // two velocities: along z only
+  double light_speed = 0;                // c in cells ω_p; 0: the field solver knows no light
   bool background = true;                // a uniform charge that makes the box neutral
   std::vector<PlasmaSpecies> species;
 

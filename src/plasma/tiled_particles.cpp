@@ -83,7 +83,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     plasma::for_tiles(device_, options_, slab_, species_[species].tiles, use);
   }
   std::int64_t count(int species) const override { return counted(species_[species]); }
-  void deposit(const Field<Real>& density) override;
+  void deposit(const DepositedFields<Real>& fields) override;
   void push(const GatheredFields<Real>& fields, const PushTimes& times) override;
   std::vector<PlasmaSums> measure(const GatheredFields<Real>& fields, double kick) const override;
   void check() override;
@@ -143,7 +143,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
 /// Positions that have been loaded but not pushed are counted first. A sum that is not that of the particles is noted
 /// for check().
 template <class Real>
-void TiledParticlesCpu<Real>::deposit(const Field<Real>& density) {
+void TiledParticlesCpu<Real>::deposit(const DepositedFields<Real>& fields) {
   std::vector<double> factor;
   double total = 0;
   for (std::size_t s = 0; s < species_.size(); ++s) {
@@ -172,7 +172,7 @@ void TiledParticlesCpu<Real>::deposit(const Field<Real>& density) {
     if (around_) around_->add_to(s, row, sum);
     return sum;
   };
-  auto units = rows_.add_up(device_.threads(), counts, factor, background, density);
+  auto units = rows_.add_up(device_.threads(), counts, factor, background, fields.density);
   if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(units.data()), units.size(), Reduction::sum);
   for (std::size_t s = 0; s < species_.size() && failure_.empty(); ++s)
     if (units[s] != static_cast<std::uint64_t>(species_[s].given.total) << Counts::charge_bits)

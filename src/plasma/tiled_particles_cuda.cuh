@@ -106,8 +106,9 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return memory_.count(species);
   }
 
-  void deposit(const Field<Real>& density) override {
+  void deposit(const DepositedFields<Real>& fields) override {
     device_.make_current();
+    const Field<Real>& density = fields.density;
     if (!counted_) join(), count_charge();
     counted_ = false;
     if (ranks_) {

@@ -34,7 +34,7 @@ class ToyField final : public PlasmaField<Real> {
     if (ranks_) around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), slab_.below, slab_.above);
   }
 
-  Field<Real> deposited() override { return own(density_); }
+  DepositedFields<Real> deposited() override { return {own(density_)}; }
   GatheredFields<Real> gathered() override {
     const auto all = [&](Buffer<Real>& values) {
       return this->layers(values.data(), slab_.window.count, pitch_).read_only();
