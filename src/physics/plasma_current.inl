@@ -25,17 +25,6 @@ PERGOLA_HD_INLINE void upper_sums(N place, N half, N one, N* upper) {
   }
 }
 
-/// The part in which a component lives on a staggered grid: bit a of `half` says that it is at +1/2 along axis a. There
-/// a cloud has one point less. Two dimensions drop z. E and the current along a have bit a, B along a the two others.
-PERGOLA_HD_INLINE constexpr unsigned electric_half(int axis) { return 1u << axis; }
-PERGOLA_HD_INLINE constexpr unsigned magnetic_half(int axis) { return 7u ^ 1u << axis; }
-template <int dimensions, int points, unsigned half>
-struct StaggeredCloud {
-  static constexpr int x = points - static_cast<int>(half & 1), y = points - static_cast<int>(half >> 1 & 1);
-  static constexpr int z = dimensions == 3 ? points - static_cast<int>(half >> 2 & 1) : 1;
-  static constexpr int size = x * y * z;
-};
-
 /// All fluxes of a move: those of the currents along x, y and z, one after the other, each with its points, x fastest.
 template <int dimensions, int points>
 inline constexpr int flux_count =
