@@ -20,7 +20,7 @@ namespace pergola {
 namespace {
 
 std::vector<PlasmaFieldEntry>& field_registry() {
-  static std::vector<PlasmaFieldEntry> entries{electrostatic_entry()};
+  static std::vector<PlasmaFieldEntry> entries{electrostatic_entry(), electromagnetic_entry()};
   return entries;
 }
 
@@ -100,10 +100,7 @@ void PlasmaField<Real>::restore(StateInput& from) {
     if (values.empty()) continue;
     from.read(saved_name(name), static_cast<std::uint64_t>(slab_.first * layer) * bytes, values.data(),
               values.size() * bytes);
-    std::vector<Real> padded(static_cast<std::size_t>(own.size()));
-    const auto nx = static_cast<std::size_t>(own.nx), pitch = static_cast<std::size_t>(own.pitch);
-    for (std::size_t k = 0; k < values.size(); ++k) padded[k / nx * pitch + k % nx] = static_cast<Real>(values[k]);
-    device_.memory().from_host(own.data, padded.data(), padded.size() * sizeof(Real));
+    values_to_device(device_, values, own);
   }
 }
 

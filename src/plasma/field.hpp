@@ -122,6 +122,7 @@ struct PlasmaFieldEntry {
 
 // Each in plasma/NAME_entry.cpp.
 PlasmaFieldEntry electrostatic_entry();
+PlasmaFieldEntry electromagnetic_entry();
 
 /// The entry of options.field. Throws Error(input) with the nearest valid name.
 PERGOLA_API const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options);

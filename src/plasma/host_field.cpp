@@ -89,6 +89,13 @@ void kick_particles(const PlasmaOptions& options, const HostFields& fields,
 
 }  // namespace
 
+Grid plasma_grid(const PlasmaOptions& options) {
+  Grid grid{options.dimensions, options.cells, {}};
+  grid.box.side = {double(options.cells[0]), double(options.cells[1]), double(options.cells[2])};
+  grid.box.boundary = Boundary::periodic;
+  return grid;
+}
+
 std::vector<double> gather_layers(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
                                   std::int64_t layer) {
   const SlabPlanes planes = slab.planes(ranks);

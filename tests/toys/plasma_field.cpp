@@ -276,7 +276,7 @@ TEST(ToyPlasmaField, WhatParticlesDoNotGiveAndUnknownNamesAreRefused) {
             "plasma: particles deposit charge and gather an electric field, or deposit currents and gather a magnetic "
             "field too; the field solver greedy wants neither");
   EXPECT_EQ(words("electrostatik"),
-            "plasma.field: expected electrostatic, toy, greedy, found \"electrostatik\"; did you mean "
+            "plasma.field: expected electrostatic, electromagnetic, toy, greedy, found \"electrostatik\"; did you mean "
             "\"electrostatic\"?");
 }
 

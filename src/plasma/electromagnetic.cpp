@@ -1,0 +1,233 @@
+// The electromagnetic field on any device: see electromagnetic.hpp; the passes over the grid are in yee_loops.hpp.
+#include "plasma/electromagnetic.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/error.hpp"
+#include "device/buffer.hpp"
+#include "mesh/poisson.hpp"
+#include "plasma/host_field.hpp"
+#include "plasma/tiles.hpp"
+#include "plasma/yee_loops.hpp"
+
+namespace pergola {
+
+namespace {
+
+using plasma::YeePass;
+using plasma::YeeTask;
+
+void check_electromagnetic(const PlasmaOptions& options) {
+  const auto refuse_light = [](const std::string& text) {
+    throw Error(ErrorKind::input, "plasma: the electromagnetic field " + text);
+  };
+  if (!(options.light_speed > 0) || !std::isfinite(options.light_speed))
+    refuse_light(fmt::format("needs a light_speed above zero, found {}", options.light_speed));
+  if (options.velocities != 3) refuse_light("needs three velocities, found two");
+  if (options.smoothing != 0) refuse_light(fmt::format("has no smoothing, found {}", options.smoothing));
+}
+
+/// Each rank has its layers of all fields, and of E and B also layers around them: particles want slab.below and
+/// slab.above of both, (2) of a step wants B one below, and (1) and (3) want E one above each layer of B.
+template <class Real>
+class Electromagnetic final : public PlasmaField<Real> {
+  using Base = PlasmaField<Real>;
+  using Base::device_, Base::options_, Base::ranks_, Base::slab_;
+  using Components = std::array<Buffer<Real>, 3>;
+
+ public:
+  Electromagnetic(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
+      : Base(device, options, std::move(ranks)),
+        pitch_((options.cells[0] + 16) / 16 * 16),
+        below_(ranks_ ? std::max(slab_.below, 1) : 0),
+        above_(ranks_ ? slab_.above + 1 : 0),
+        layers_(slab_.count > 0 ? below_ + slab_.count + above_ : 0) {
+    const auto make = [&](Buffer<Real>& field, int layers) {
+      field = Buffer<Real>(device, layers * layer());
+      field.zero();
+    };
+    for (auto* const field : {&electric_, &magnetic_})
+      for (auto& component : *field) make(component, layers_);
+    for (auto& component : moved_) make(component, slab_.count);
+    make(density_, slab_.count);
+    if (!ranks_) return;
+    around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), below_, above_);
+    if constexpr (cuda_built)
+      if (device.is_cuda()) planes_ = std::make_unique<DevicePlanes>(device, ranks_);
+  }
+
+  DepositedFields<Real> deposited() override {
+    DepositedFields<Real> fields{this->layers(density_.data(), slab_.count, pitch_)};
+    for (std::size_t a = 0; a < 3; ++a) fields.current[a] = this->layers(moved_[a].data(), slab_.count, pitch_);
+    return fields;
+  }
+  GatheredFields<Real> gathered() override {
+    GatheredFields<Real> fields{{}, slab_.window};
+    const auto view = [&](Buffer<Real>& component) {
+      Real* const first = layers_ > 0 ? component.data() + (below_ - slab_.below) * layer() : nullptr;
+      return this->layers(first, slab_.window.count, pitch_).read_only();
+    };
+    for (std::size_t a = 0; a < 3; ++a)
+      fields.electric[a] = view(electric_[a]), fields.magnetic[a] = view(magnetic_[a]);
+    return fields;
+  }
+
+  void start() override;
+  void resume() override {
+    for (auto* const field : {&electric_, &magnetic_}) fetch_around(*field);
+  }
+  void advance(double step) override {
+    const double longest = step / physics::courant_number(options_.dimensions, options_.light_speed, step);
+    if (!(step < longest))
+      throw Error(
+          ErrorKind::input,
+          fmt::format("plasma: the time step is {}, expected below {}: light would outrun the grid", step, longest));
+    half_magnetic(step);
+    pass(YeePass::electric, below_, slab_.count, options_.light_speed * options_.light_speed * step);
+    fetch_around(electric_);
+    half_magnetic(step);
+    step_ = step;
+  }
+
+  std::vector<PlasmaStateField<Real>> state() override {
+    std::vector<PlasmaStateField<Real>> fields;
+    for (std::size_t a = 0; a < 3; ++a) fields.push_back({std::string("electric_") + "xyz"[a], own(electric_[a])});
+    for (std::size_t a = 0; a < 3; ++a) fields.push_back({std::string("magnetic_") + "xyz"[a], own(magnetic_[a])});
+    return fields;
+  }
+  /// The current is that of the last step; zero before the first one.
+  std::vector<double> values(PlasmaFieldPart part) override {
+    std::vector<double> found = Base::values(part);
+    if (part >= PlasmaFieldPart::current_x)
+      for (double& value : found) value = step_ > 0 ? value / step_ : 0.0;
+    return found;
+  }
+  double energy() override {
+    auto sums = yee_row_energies(device_, task(below_, slab_.count, 0), options_.light_speed, options_.magnetic_field);
+    if (ranks_) sums = gather_layers(*ranks_, slab_, sums, slab_.rows_in_layer());
+    return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0);
+  }
+  std::int64_t device_bytes() const override {
+    return static_cast<std::int64_t>(3 * (electric_[0].bytes() + magnetic_[0].bytes() + moved_[0].bytes()) +
+                                     density_.bytes()) +
+           (planes_ ? 6 * around_.message_bytes(layer_bytes()) : 0);
+  }
+
+ private:
+  /// Values in a layer of grid points, with padding.
+  std::int64_t layer() const { return slab_.rows_in_layer() * pitch_; }
+  std::size_t layer_bytes() const { return static_cast<std::size_t>(layer()) * sizeof(Real); }
+  Real* first_own(Buffer<Real>& component) const { return layers_ > 0 ? component.data() + below_ * layer() : nullptr; }
+  Field<Real> own(Buffer<Real>& component) const { return this->layers(first_own(component), slab_.count, pitch_); }
+
+  YeeTask<Real> task(int first, int count, double factor) {
+    YeeTask<Real> task{
+        options_.dimensions, options_.cells[0], static_cast<int>(slab_.rows_in_layer()), layers_, !ranks_, pitch_};
+    for (std::size_t a = 0; a < 3; ++a)
+      task.electric[a] = electric_[a].data(), task.magnetic[a] = magnetic_[a].data(), task.moved[a] = moved_[a].data();
+    task.first = first, task.count = layers_ > 0 ? count : 0, task.factor = static_cast<Real>(factor);
+    return task;
+  }
+  void pass(YeePass pass, int first, int count, double factor) { yee_pass(device_, pass, task(first, count, factor)); }
+  void half_magnetic(double step) { pass(YeePass::magnetic, 0, ranks_ ? layers_ - 1 : layers_, 0.5 * step); }
+
+  void fetch_around(Components& field) {
+    if (!ranks_) return;
+    if constexpr (cuda_built)
+      if (planes_) {
+        std::vector<DevicePlanes::Wanted> wanted;
+        for (auto& component : field)
+          wanted.push_back({&around_, reinterpret_cast<std::byte*>(first_own(component)), layer_bytes()});
+        return planes_->fetch(wanted);
+      }
+    for (auto& component : field)
+      around_.fetch(*ranks_, device_, reinterpret_cast<std::byte*>(first_own(component)), layer_bytes());
+  }
+  std::vector<double> potential();
+
+  std::int64_t pitch_;
+  int below_, above_, layers_;  // around the rank's layers, and all in memory
+  PlanesAround around_;
+  std::unique_ptr<DevicePlanes> planes_;  // on a GPU with ranks
+  Components electric_, magnetic_;        // with the layers around
+  Components moved_;                      // the charge that the last step has moved
+  Buffer<Real> density_;
+  double step_ = 0;  // the last one
+};
+
+/// On the host, so that all devices start with the same field.
+template <class Real>
+void Electromagnetic<Real>::start() {
+  step_ = 0;
+  const std::vector<double> phi = potential();
+  const std::int64_t nx = options_.cells[0], rows = slab_.rows_in_layer(), all = slab_.count * rows * nx;
+  std::vector<double> values(static_cast<std::size_t>(all));
+  const auto set = [&](Buffer<Real>& component, const auto& value_at) {
+    for (std::int64_t k = 0; k < all; ++k) values[static_cast<std::size_t>(k)] = value_at(k);
+    values_to_device(device_, values, own(component));
+  };
+  const auto minus_difference = [&](std::int64_t k, std::int64_t next) {
+    return phi[static_cast<std::size_t>(k)] - phi[static_cast<std::size_t>(next)];
+  };
+  const auto across = [&](std::int64_t k) { return minus_difference(k, k + rows * nx); };
+  set(electric_[0], [&](std::int64_t k) { return minus_difference(k, k % nx == nx - 1 ? k + 1 - nx : k + 1); });
+  if (options_.dimensions == 3) {
+    set(electric_[1],
+        [&](std::int64_t k) { return minus_difference(k, k / nx % rows == rows - 1 ? k - (rows - 1) * nx : k + nx); });
+    set(electric_[2], across);
+  } else {
+    set(electric_[1], across);
+    set(electric_[2], [](std::int64_t) { return 0.0; });
+  }
+  const auto& b = options_.magnetic_field;
+  for (const auto& [a, value] : {std::pair{0, b.x}, {1, b.y}, {2, b.z}})
+    set(magnetic_[static_cast<std::size_t>(a)], [v = value](std::int64_t) { return v; });
+  resume();
+}
+
+/// The potential of the deposited charge in the scheme, ∇²φ = −ρ with the Laplacian that is the divergence of the
+/// gradient: in the rank's layers and the next one, without padding.
+template <class Real>
+std::vector<double> Electromagnetic<Real>::potential() {
+  const Device host = Device::open("cpu", device_.threads());
+  PoissonFftOptions found;
+  found.ranks = ranks_;
+  found.slab_unit = plasma::slab_unit(options_.dimensions);
+  const auto poisson = make_poisson_fft<double>(host, plasma_grid(options_), found);
+  Field<double> field = poisson->layout();
+  Buffer<double> values(host, field.size());
+  Buffer<std::byte> scratch(host, poisson->scratch_bytes());
+  field.data = values.data();
+  values_to_device(host, values_on_host(device_, deposited().density.read_only()), field);
+  poisson->solve(field, -1.0, scratch.data());
+  std::vector<double> phi = values_on_host(host, field.read_only());
+  const auto layer = static_cast<std::size_t>(slab_.rows_in_layer() * options_.cells[0]);
+  phi.resize(static_cast<std::size_t>(slab_.count + 1) * layer);
+  if (!ranks_)
+    std::copy_n(phi.begin(), layer, phi.end() - static_cast<std::ptrdiff_t>(layer));
+  else
+    PlanesAround(*ranks_, slab_.planes(*ranks_), 0, 1)
+        .fetch(*ranks_, host, reinterpret_cast<std::byte*>(phi.data()), layer * sizeof(double));
+  return phi;
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<PlasmaField<Real>> make_electromagnetic(const Device& device, const PlasmaOptions& options,
+                                                        std::shared_ptr<Communicator> ranks) {
+  check_electromagnetic(options);
+  return std::make_unique<Electromagnetic<Real>>(device, options, std::move(ranks));
+}
+
+template std::unique_ptr<PlasmaField<float>> make_electromagnetic(const Device&, const PlasmaOptions&,
+                                                                  std::shared_ptr<Communicator>);
+template std::unique_ptr<PlasmaField<double>> make_electromagnetic(const Device&, const PlasmaOptions&,
+                                                                   std::shared_ptr<Communicator>);
+
+}  // namespace pergola
