@@ -175,6 +175,7 @@ void settle_leaver(const PushTask<Real>& task, const TileParticles<Real>& partic
   } else {
     rest.leavers.push_back(moved);
     rest.holes.push_back(static_cast<std::uint32_t>(i));
+    for (int a = 0; a < dimensions; ++a) particles.place(a)[i] = 0;  // old particles behind the last are in the tile
   }
 }
 
