@@ -29,6 +29,14 @@ void check_electromagnetic(const PlasmaOptions& options) {
   if (!(options.light_speed > 0) || !std::isfinite(options.light_speed))
     refuse_light(fmt::format("needs a light_speed above zero, found {}", options.light_speed));
   if (options.velocities != 3) refuse_light("needs three velocities, found two");
+  for (std::size_t a = 0; a < 3; ++a) {
+    const bool there = static_cast<int>(a) < options.dimensions;
+    if (!there && options.edges[a] != PlasmaEdge::periodic) refuse_light("has no ends along z in two dimensions");
+    if (there && options.edges[a] == PlasmaEdge::absorbing &&
+        (options.absorbing_cells < 1 || 2 * options.absorbing_cells >= options.cells[a]))
+      refuse_light(fmt::format("needs absorbing layers of 1 to {} cells along {}, found {}", (options.cells[a] - 1) / 2,
+                               "xyz"[a], options.absorbing_cells));
+  }
   if (options.smoothing != 0) refuse_light(fmt::format("has no smoothing, found {}", options.smoothing));
 }
 
@@ -55,6 +63,16 @@ class Electromagnetic final : public PlasmaField<Real> {
       for (auto& component : *field) make(component, layers_);
     for (auto& component : moved_) make(component, slab_.count);
     make(density_, slab_.count);
+    for (int a = 0; a < options.dimensions; ++a) {
+      if (options.edges[static_cast<std::size_t>(a)] == PlasmaEdge::periodic) continue;
+      End& end = ends_.emplace_back();
+      end.axis = a;
+      if (options.edges[static_cast<std::size_t>(a)] == PlasmaEdge::conducting) continue;
+      end.cells = options.absorbing_cells;
+      end.tables = Buffer<Real>(device, 4 * std::int64_t{options.cells[static_cast<std::size_t>(a)]});
+      for (auto* const psi : {&end.electric, &end.magnetic})
+        for (auto& component : *psi) make(component, layers_);
+    }
     if (!ranks_) return;
     around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), below_, above_);
     if constexpr (cuda_built)
@@ -80,6 +98,8 @@ class Electromagnetic final : public PlasmaField<Real> {
   void start() override;
   void resume() override {
     for (auto* const field : {&electric_, &magnetic_}) fetch_around(*field);
+    for (End& end : ends_)
+      if (end.absorbs()) fetch_around(end.magnetic);
   }
   void advance(double step) override {
     const double longest = step / physics::courant_number(options_.dimensions, options_.light_speed, step);
@@ -87,17 +107,29 @@ class Electromagnetic final : public PlasmaField<Real> {
       throw Error(
           ErrorKind::input,
           fmt::format("plasma: the time step is {}, expected below {}: light would outrun the grid", step, longest));
-    half_magnetic(step);
-    pass(YeePass::electric, below_, slab_.count, options_.light_speed * options_.light_speed * step);
-    fetch_around(electric_);
-    half_magnetic(step);
+    if (step != step_) set_absorbers(step);
     step_ = step;
+    half_magnetic(false);
+    const double factor = options_.light_speed * options_.light_speed * step;
+    yee_pass(device_, YeePass::electric, task(below_, slab_.count, factor));
+    for (End& end : ends_)
+      if (end.absorbs())
+        yee_pass(device_, YeePass::absorb_electric, end.task(task(below_, slab_.count, factor), end.electric));
+    for (End& end : ends_) yee_pass(device_, YeePass::conduct, end.task(task(below_, slab_.count, 0), end.electric));
+    fetch_around(electric_);
+    half_magnetic(true);
   }
 
   std::vector<PlasmaStateField<Real>> state() override {
     std::vector<PlasmaStateField<Real>> fields;
     for (std::size_t a = 0; a < 3; ++a) fields.push_back({std::string("electric_") + "xyz"[a], own(electric_[a])});
     for (std::size_t a = 0; a < 3; ++a) fields.push_back({std::string("magnetic_") + "xyz"[a], own(magnetic_[a])});
+    for (End& end : ends_)
+      for (std::size_t k = 0; end.absorbs() && k < 2; ++k) {
+        const std::string name = fmt::format("absorber_{}_{}", "xyz"[end.axis], k);
+        fields.push_back({name + "_electric", own(end.electric[k])});
+        fields.push_back({name + "_magnetic", own(end.magnetic[k])});
+      }
     return fields;
   }
   /// The current is that of the last step; zero before the first one.
@@ -113,9 +145,9 @@ class Electromagnetic final : public PlasmaField<Real> {
     return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0);
   }
   std::int64_t device_bytes() const override {
-    return static_cast<std::int64_t>(3 * (electric_[0].bytes() + magnetic_[0].bytes() + moved_[0].bytes()) +
-                                     density_.bytes()) +
-           (planes_ ? 6 * around_.message_bytes(layer_bytes()) : 0);
+    std::size_t bytes = 3 * (electric_[0].bytes() + magnetic_[0].bytes() + moved_[0].bytes()) + density_.bytes();
+    for (const End& end : ends_) bytes += 4 * end.electric[0].bytes();
+    return static_cast<std::int64_t>(bytes) + (planes_ ? 6 * around_.message_bytes(layer_bytes()) : 0);
   }
 
  private:
@@ -130,13 +162,23 @@ class Electromagnetic final : public PlasmaField<Real> {
         options_.dimensions, options_.cells[0], static_cast<int>(slab_.rows_in_layer()), layers_, !ranks_, pitch_};
     for (std::size_t a = 0; a < 3; ++a)
       task.electric[a] = electric_[a].data(), task.magnetic[a] = magnetic_[a].data(), task.moved[a] = moved_[a].data();
+    task.first_of_box = slab_.first - below_;
+    task.layers_of_box = options_.cells[static_cast<std::size_t>(slab_.axis)];
     task.first = first, task.count = layers_ > 0 ? count : 0, task.factor = static_cast<Real>(factor);
     return task;
   }
-  void pass(YeePass pass, int first, int count, double factor) { yee_pass(device_, pass, task(first, count, factor)); }
-  void half_magnetic(double step) { pass(YeePass::magnetic, 0, ranks_ ? layers_ - 1 : layers_, 0.5 * step); }
+  /// ψ belongs to the E that both halves around a whole step share: the first one to see it renews ψ.
+  void half_magnetic(bool renews) {
+    YeeTask<Real> half = task(0, ranks_ ? layers_ - 1 : layers_, 0.5 * step_);
+    yee_pass(device_, YeePass::magnetic, half);
+    half.renews = renews;
+    for (End& end : ends_)
+      if (end.absorbs()) yee_pass(device_, YeePass::absorb_magnetic, end.task(half, end.magnetic, true));
+  }
+  void set_absorbers(double step);
 
-  void fetch_around(Components& field) {
+  template <std::size_t count>
+  void fetch_around(std::array<Buffer<Real>, count>& field) {
     if (!ranks_) return;
     if constexpr (cuda_built)
       if (planes_) {
@@ -150,6 +192,25 @@ class Electromagnetic final : public PlasmaField<Real> {
   }
   std::vector<double> potential();
 
+  /// An axis that is not periodic, with a conductor; `absorbs()`: and layers before it, with ψ of the two components
+  /// across the axis, at all places in memory (those outside the layers are never touched).
+  struct End {
+    int axis = 0, cells = 0;  // of its layers; 0: none
+    std::array<Buffer<Real>, 2> electric, magnetic;
+    Buffer<Real> tables;  // memory and weight at the places of E, then at those of B
+
+    bool absorbs() const { return cells > 0; }
+    YeeTask<Real> task(YeeTask<Real> task, std::array<Buffer<Real>, 2>& psi, bool of_magnetic = false) {
+      task.axis = axis, task.ends = absorbs() ? cells : 1;
+      if (!absorbs()) return task;
+      const std::int64_t length = tables.size() / 4;
+      for (std::size_t k = 0; k < 2; ++k) task.psi[k] = psi[k].data();
+      task.psi_memory = tables.data() + (of_magnetic ? 2 : 0) * length;
+      task.psi_weight = task.psi_memory + length;
+      return task;
+    }
+  };
+
   std::int64_t pitch_;
   int below_, above_, layers_;  // around the rank's layers, and all in memory
   PlanesAround around_;
@@ -157,13 +218,36 @@ class Electromagnetic final : public PlasmaField<Real> {
   Components electric_, magnetic_;        // with the layers around
   Components moved_;                      // the charge that the last step has moved
   Buffer<Real> density_;
+  std::vector<End> ends_;
   double step_ = 0;  // the last one
 };
+
+template <class Real>
+void Electromagnetic<Real>::set_absorbers(double step) {
+  for (End& end : ends_) {
+    if (!end.absorbs()) continue;
+    const int length = options_.cells[static_cast<std::size_t>(end.axis)];
+    std::vector<Real> tables;
+    for (const double place : {0.0, 0.5}) {
+      std::vector<Real> memory, weight;
+      for (int i = 0; i < length; ++i) {
+        const double from_end = std::min(i + place, length - (i + place));
+        const auto found = physics::yee_absorber(1 - from_end / options_.absorbing_cells, options_.light_speed, step);
+        memory.push_back(static_cast<Real>(found.memory)), weight.push_back(static_cast<Real>(found.weight));
+      }
+      for (const auto* part : {&memory, &weight}) tables.insert(tables.end(), part->begin(), part->end());
+    }
+    end.tables.from_host(tables.data());
+  }
+}
 
 /// On the host, so that all devices start with the same field.
 template <class Real>
 void Electromagnetic<Real>::start() {
   step_ = 0;
+  for (End& end : ends_)
+    for (auto* const psi : {&end.electric, &end.magnetic})
+      for (auto& component : *psi) component.zero();
   const std::vector<double> phi = potential();
   const std::int64_t nx = options_.cells[0], rows = slab_.rows_in_layer(), all = slab_.count * rows * nx;
   std::vector<double> values(static_cast<std::size_t>(all));

@@ -46,6 +46,14 @@ std::vector<PlasmaFieldPart> plasma_field_parts(const PlasmaOptions& options) {
   return plasma_field_entry(options).parts(options);
 }
 
+bool is_displaced(const PlasmaOptions& options, PlasmaFieldPart part, int axis) {
+  const int component = axis_of(part);
+  if (component < 0 || axis >= options.dimensions || plasma_field_entry(options).gathers == PlasmaGather::electric)
+    return false;
+  const bool magnetic = part >= magnetic_part(0) && part < current_part(0);
+  return magnetic ? component != axis : component == axis;
+}
+
 template <class Real>
 PlasmaField<Real>::PlasmaField(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
     : device_(device), options_(options), ranks_(std::move(ranks)), slab_(options, ranks_.get()) {
@@ -58,14 +66,10 @@ std::vector<double> PlasmaField<Real>::values(PlasmaFieldPart part) {
   if (part == PlasmaFieldPart::potential || std::find(parts.begin(), parts.end(), part) == parts.end())
     throw Error(ErrorKind::input, "plasma: the field solver " + options_.field + " does not have this field");
   if (part == PlasmaFieldPart::density) return values_on_host(device_, deposited().density.read_only());
-  const auto axis_from = [&](PlasmaFieldPart first) {
-    return static_cast<std::size_t>(part) - static_cast<std::size_t>(first);
-  };
-  if (part >= PlasmaFieldPart::current_x)
-    return values_on_host(device_, deposited().current[axis_from(PlasmaFieldPart::current_x)].read_only());
+  const auto axis = static_cast<std::size_t>(axis_of(part));
+  if (part >= current_part(0)) return values_on_host(device_, deposited().current[axis].read_only());
   const auto fields = gathered();
-  const auto& field = part >= PlasmaFieldPart::magnetic_x ? fields.magnetic[axis_from(PlasmaFieldPart::magnetic_x)]
-                                                          : fields.electric[axis_from(PlasmaFieldPart::electric_x)];
+  const auto& field = part >= magnetic_part(0) ? fields.magnetic[axis] : fields.electric[axis];
   const std::int64_t before = (slab_.first - fields.window.first) * slab_.rows_in_layer() * field.pitch;
   return values_on_host(device_, layers(field.data ? field.data + before : nullptr, slab_.count, field.pitch));
 }

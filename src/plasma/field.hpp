@@ -43,6 +43,11 @@ inline PlasmaFieldPart component_of(PlasmaFieldPart first, int axis) {
 inline PlasmaFieldPart electric_part(int axis) { return component_of(PlasmaFieldPart::electric_x, axis); }
 inline PlasmaFieldPart magnetic_part(int axis) { return component_of(PlasmaFieldPart::magnetic_x, axis); }
 inline PlasmaFieldPart current_part(int axis) { return component_of(PlasmaFieldPart::current_x, axis); }
+/// The axis of a component; density and potential have none, −1.
+inline int axis_of(PlasmaFieldPart part) {
+  const int component = static_cast<int>(part) - static_cast<int>(PlasmaFieldPart::electric_x);
+  return component < 0 ? -1 : component % 3;
+}
 
 /// A field that a checkpoint keeps, in this rank's layers on the device.
 template <class Real>
@@ -110,6 +115,8 @@ struct PlasmaFieldEntry {
   std::string name;
   PlasmaDeposit deposits = PlasmaDeposit::charge;
   PlasmaGather gathers = PlasmaGather::electric;
+  /// How openPMD files name the solver, and its equation.
+  std::string openpmd_name = "other", openpmd_parameters{};
   /// The fields that values() has, in the order of files.
   std::vector<PlasmaFieldPart> (*parts)(const PlasmaOptions& options) = nullptr;
   /// Expected bytes on the device, with numbers of `real_bytes`: of several ranks for the largest slab.
@@ -128,6 +135,8 @@ PlasmaFieldEntry electromagnetic_entry();
 PERGOLA_API const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options);
 /// Adds a field solver. Call it before the first plasma is made, from one thread.
 PERGOLA_API void register_plasma_field(PlasmaFieldEntry entry);
+/// Whether the values of a field are ½ cell above the grid points along an axis, as GatheredFields says.
+PERGOLA_API bool is_displaced(const PlasmaOptions& options, PlasmaFieldPart part, int axis);
 /// The fields of options.field, in the order of files.
 PERGOLA_API std::vector<PlasmaFieldPart> plasma_field_parts(const PlasmaOptions& options);
 

@@ -30,6 +30,11 @@ struct PlasmaSpecies {
   double weight = 1;
 };
 
+/// What is at both ends of an axis, for light: the other end; a conductor at the first grid point, which is also the
+/// one beyond the last; or the same with a layer in front of it that absorbs waves. Particles know periodic ends only.
+enum class PlasmaEdge { periodic, conducting, absorbing };
+inline constexpr std::array<std::string_view, 3> plasma_edge_names{"periodic", "conducting", "absorbing"};
+
 /// A plasma in a periodic box, in units of computation: the length is a cell (cells are cubes), the time 1/ω_p with
 /// ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in e n₀, E in
 /// m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i. With light, velocities of particles are
@@ -44,6 +49,8 @@ struct PlasmaOptions {
   Vec3<double> magnetic_field{0, 0, 0};  // two velocities: along z only
   double light_speed = 0;                // c in cells ω_p; 0: the field solver knows no light
   PlasmaPusher pusher = PlasmaPusher::boris;  // with light
+  std::array<PlasmaEdge, 3> edges{};          // of the axes, for light
+  int absorbing_cells = 10;                   // thickness of the absorbing layers
   bool background = true;                     // a uniform charge that makes the box neutral
   std::vector<PlasmaSpecies> species;
 

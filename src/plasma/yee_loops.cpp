@@ -1,6 +1,8 @@
 // Yee's scheme on the CPU, row by row, and the choice of the device: see yee_loops.hpp.
 #include "plasma/yee_loops.hpp"
 
+#include <algorithm>
+
 #include "device/parallel.hpp"
 
 namespace pergola::plasma {
@@ -9,21 +11,23 @@ namespace {
 
 constexpr std::int64_t rows_at_once = 8;
 
-/// Arrays do not overlap. The point at an end of the row has its neighbour at the other end.
-template <int dimensions, class Real>
-void electric_row(const YeeTask<Real>& task, std::int64_t row) {
-  const physics::YeePoint first = task.below(row);
-  const std::int64_t moved = row * task.pitch;
-  advance_electric<dimensions>(task, task.along(first, 0, task.nx - 1), moved);
+/// Arrays do not overlap. Points at the ends of a row have their neighbour along x at the other end.
+template <int dimensions, YeePass pass, class Real>
+void yee_row(const YeeTask<Real>& task, std::int64_t row) {
+  constexpr bool above = pass == YeePass::magnetic || pass == YeePass::absorb_magnetic;
+  const physics::YeePoint first = above ? task.above(row) : task.below(row);
+  const auto one = [&](int x) { yee_point<dimensions, pass>(task, first, row, x); };
+  if constexpr (pass == YeePass::electric || pass == YeePass::magnetic) {
+    one(0);
 #pragma GCC ivdep
-  for (int x = 1; x < task.nx; ++x) advance_electric<dimensions>(task, task.along(first, x, x - 1), moved + x);
-}
-template <int dimensions, class Real>
-void magnetic_row(const YeeTask<Real>& task, std::int64_t row) {
-  const physics::YeePoint first = task.above(row);
-#pragma GCC ivdep
-  for (int x = 0; x < task.nx - 1; ++x) advance_magnetic<dimensions>(task, task.along(first, x, x + 1));
-  advance_magnetic<dimensions>(task, task.along(first, task.nx - 1, 0));
+    for (int x = 1; x < task.nx - 1; ++x) one(x);
+    one(task.nx - 1);
+  } else if (task.axis == 0) {
+    const int most = std::min(task.nx, 2 * task.ends);
+    for (int k = 0; k < most; ++k) one(2 * k < most ? k : task.nx - most + k);
+  } else if (task.at_ends(task.place(row, 0))) {
+    for (int x = 0; x < task.nx; ++x) one(x);
+  }
 }
 
 }  // namespace
@@ -32,13 +36,12 @@ template <class Real>
 void yee_pass(const Device& device, YeePass pass, const YeeTask<Real>& task) {
   if constexpr (cuda_built)
     if (device.is_cuda()) return yee_pass_cuda(device, pass, task);
-  const auto one_row = pass == YeePass::electric
-                           ? (task.dimensions == 3 ? electric_row<3, Real> : electric_row<2, Real>)
-                           : (task.dimensions == 3 ? magnetic_row<3, Real> : magnetic_row<2, Real>);
-  parallel_chunks(device.threads(), std::int64_t{task.count} * task.rows, rows_at_once,
-                  [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t row = begin; row < end; ++row) one_row(task, row);
-                  });
+  with_yee_pass(task.dimensions, pass, [&]<int dimensions, YeePass which>() {
+    parallel_chunks(device.threads(), std::int64_t{task.count} * task.rows, rows_at_once,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t row = begin; row < end; ++row) yee_row<dimensions, which>(task, row);
+                    });
+  });
 }
 
 template <class Real>

@@ -10,16 +10,13 @@ namespace pergola::plasma {
 namespace {
 
 template <int dimensions, YeePass pass, class Real>
-struct AdvancePoint {
+struct PassPoint {
   YeeTask<Real> task;
   __device__ void operator()(std::int64_t k) const {
     const auto row = static_cast<unsigned>(k / task.nx);
     const int x = static_cast<int>(k - std::int64_t{row} * task.nx);
-    if constexpr (pass == YeePass::electric)
-      advance_electric<dimensions>(task, task.along(task.below(row), x, x == 0 ? task.nx - 1 : x - 1),
-                                   row * task.pitch + x);
-    else
-      advance_magnetic<dimensions>(task, task.along(task.above(row), x, x == task.nx - 1 ? 0 : x + 1));
+    constexpr bool above = pass == YeePass::magnetic || pass == YeePass::absorb_magnetic;
+    yee_point<dimensions, pass>(task, above ? task.above(row) : task.below(row), row, x);
   }
 };
 
@@ -45,17 +42,10 @@ __global__ void __launch_bounds__(energy_threads)
 template <class Real>
 void yee_pass_cuda(const Device& device, YeePass pass, const YeeTask<Real>& task) {
   device.make_current();
-  const auto run = [&]<int dimensions>() {
-    const std::int64_t points = std::int64_t{task.count} * task.rows * task.nx;
-    if (pass == YeePass::electric)
-      cuda::launch("electric field", points, device.stream(), AdvancePoint<dimensions, YeePass::electric, Real>{task});
-    else
-      cuda::launch("magnetic field", points, device.stream(), AdvancePoint<dimensions, YeePass::magnetic, Real>{task});
-  };
-  if (task.dimensions == 3)
-    run.template operator()<3>();
-  else
-    run.template operator()<2>();
+  with_yee_pass(task.dimensions, pass, [&]<int dimensions, YeePass which>() {
+    cuda::launch("yee_pass", std::int64_t{task.count} * task.rows * task.nx, device.stream(),
+                 PassPoint<dimensions, which, Real>{task});
+  });
 }
 
 template <class Real>

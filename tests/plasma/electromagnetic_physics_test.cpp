@@ -263,12 +263,76 @@ TEST_P(ElectromagneticPhysics, TheStartSolvesGaussLaw) {
   }
 }
 
+// What is left of a pulse after its way out, relative to the beginning: the reflected energy. Reference: open space.
+// Normal incidence, and at 45° on both axes.
+TEST_P(ElectromagneticPhysics, AbsorbingLayersReflectLittle) {
+  struct Case {
+    std::array<int, 3> cells;
+    int axis;
+    double mode_across;  // waves on the periodic axis across
+    double most;
+  };
+  for (const auto& [cells, axis, across, most] : {Case{{240, 4, 1}, 0, 0, 1e-5},
+                                                  {{4, 240, 1}, 1, 0, 1e-5},
+                                                  {{240, 16, 1}, 0, 1, 1e-4},
+                                                  {{16, 240, 1}, 1, 1, 1e-4},
+                                                  {{4, 4, 240}, 2, 0, 1e-5},
+                                                  {{4, 240, 4}, 1, 0, 1e-5}}) {
+    PlasmaOptions options = light(cells);
+    options.edges[static_cast<std::size_t>(axis)] = PlasmaEdge::absorbing;
+    options.absorbing_cells = 12;
+    const auto field = in_double(options);
+    field->start();
+    Sixfold pulse;
+    for (Values& one : pulse) one.assign(static_cast<std::size_t>(size_of(options)), 0.0);
+    const double k = two_pi / 16;
+    for (std::int64_t i = 0; i < size_of(options); ++i) {
+      const std::int64_t nx = cells[0], ny = cells[1];
+      const std::int64_t place[3] = {i % nx, i / nx % ny, i / nx / ny};
+      const double along = static_cast<double>(place[axis]) - 120, beside = static_cast<double>(place[1 - axis % 2]);
+      pulse[axis == 2 ? 0 : 2][static_cast<std::size_t>(i)] =
+          std::exp(-along * along / 450) * std::cos(k * along + across * k * beside);
+    }
+    set_fields(*field, device(), options, pulse);
+    const double before = field->energy();
+    // The pulse is gone, and what has come back is still in the box.
+    for (int n = 0; n < (across > 0 ? 650 : 400); ++n) field->advance(0.28);
+    EXPECT_LT(field->energy() / before, most) << "along axis " << axis << ", " << across;
+    EXPECT_GT(field->energy(), 0);
+  }
+}
+
+// Reference: the standing waves of a cavity, sin(k_x x) sin(k_y y) with the frequency of the scheme; all walls conduct.
+TEST_P(ElectromagneticPhysics, ConductorsHoldStandingWaves) {
+  PlasmaOptions options = light({20, 24, 1});
+  options.edges = {PlasmaEdge::conducting, PlasmaEdge::conducting, PlasmaEdge::periodic};
+  const auto field = in_double(options);
+  field->start();
+  Sixfold wave;
+  for (Values& one : wave) one.assign(480, 0.0);
+  const double kx = 2 * two_pi / 40, ky = 3 * two_pi / 48, step = 0.3;
+  for (std::size_t i = 0; i < 480; ++i)
+    wave[2][i] = std::sin(kx * static_cast<double>(i % 20)) * std::sin(ky * static_cast<double>(i / 20));
+  set_fields(*field, device(), options, wave);
+  for (int n = 1; n <= 100; ++n) {
+    field->advance(step);
+    const Values found = field->values(electric_part(2));
+    const double turned = std::cos(physics::yee_frequency(options.light_speed, step, {kx, ky, 0}) * step * n);
+    for (std::size_t i = 0; i < 480; ++i) ASSERT_NEAR(found[i], turned * wave[2][i], 1e-11);
+  }
+}
+
 // Also with more ranks than rows of tiles, and a start from the charge of all.
 TEST_P(ElectromagneticPhysics, RanksHaveTheBitsOfOne) {
   for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic})
     for (const auto& cells : {std::array<int, 3>{20, 56, 1}, {10, 12, 28}}) {
       PlasmaOptions options = light(cells);
       options.shape = shape;
+      if (shape == PlasmaShape::quadratic) {
+        options.edges[0] = options.edges[static_cast<std::size_t>(options.dimensions - 1)] = PlasmaEdge::absorbing;
+        options.absorbing_cells = 4;
+        if (options.dimensions == 3) options.edges[1] = PlasmaEdge::conducting;
+      }
       const Sixfold given = random_fields(options, 7), moved = random_fields(options, 8);
       struct Seen {
         Sixfold start, end;
@@ -331,8 +395,29 @@ TEST_P(ElectromagneticPhysics, WhatItCannotDoIsRefused) {
   PlasmaOptions other = options;
   other.velocities = 2;
   EXPECT_NE(words(other, 0.1).find("three velocities"), std::string::npos);
+  other = options, other.edges[1] = PlasmaEdge::absorbing, other.absorbing_cells = 4;
+  EXPECT_NE(words(other, 0.1).find("absorbing layers of 1 to 3 cells along y, found 4"), std::string::npos);
   other = options, other.smoothing = 1;
   EXPECT_NE(words(other, 0.1).find("no smoothing, found 1"), std::string::npos);
+}
+
+// From an uninterrupted run, with the ψ of absorbing layers.
+TEST_P(ElectromagneticPhysics, ResumedFieldsHaveTheSameBits) {
+  PlasmaOptions options = light({20, 40, 1});
+  options.edges = {PlasmaEdge::absorbing, PlasmaEdge::absorbing, PlasmaEdge::periodic};
+  options.absorbing_cells = 5;
+  const auto whole = make_plasma_field<float>(device(), options), again = make_plasma_field<float>(device(), options);
+  whole->start();
+  set_fields(*whole, device(), options, random_fields(options, 2));
+  for (int n = 0; n < 9; ++n) whole->advance(0.2);
+  StateSource state;
+  whole->save(state);
+  StateBlocks blocks = state.blocks();
+  EXPECT_EQ(blocks.blocks().size(), 6u + 8u);
+  BlocksInput input(blocks);
+  again->restore(input), again->resume();
+  for (int n = 0; n < 9; ++n) whole->advance(0.25), again->advance(0.25);
+  EXPECT_EQ(fields_of(*again), fields_of(*whole));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ElectromagneticPhysics, OnEachDevice(), device_test_name);
