@@ -213,8 +213,10 @@ std::vector<PlasmaCase> light_cases(const BenchTask& task) {
                       10,
                       0};
   };
-  if (task.n > 0)
-    return {flat("warm", nearest_mesh_size(static_cast<int>(std::sqrt(static_cast<double>(task.n) / 64))), 0)};
+  if (task.n > 0) {
+    const double half = 0.5 * std::sqrt(static_cast<double>(task.n) / 64);
+    return {flat("warm", 2 * nearest_mesh_size(static_cast<int>(std::lround(half))), 0)};
+  }
   if (!task.device.is_cuda() && !task.full) return {flat("warm", 128, 0), flat("weibel", 128, 6), cube(24)};
   return {flat("warm", 1024, 0), flat("weibel", 2048, 6), cube(128)};
 }
