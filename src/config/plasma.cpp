@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "config/keys.hpp"
+#include "plasma/field.hpp"
 
 // Values stay in the units of the file: lengths in cells, Debye lengths or metres, times in 1/ω_p or seconds, charges
 // in e and masses in m_e. PlasmaConfig::options() and load() convert them (plasma_config.cpp). Each inline table has a
@@ -362,6 +363,16 @@ std::vector<ConfigKey> plasma_keys() {
       integer_key(
           "plasma.velocities", "components of the velocity that are kept: 2 or 3 in two dimensions",
           Range::between(2, 3), [](auto& c) -> auto& { return c.plasma.velocities; }),
+      word_key(
+          "plasma.field", fmt::format("{}", fmt::join(plasma_field_names(), " | ")), plasma_field_names(),
+          [](auto& c) -> auto& { return c.plasma.field; }),
+      with_dimension(real_key(
+                         "plasma.light_speed", "of an electromagnetic field; in SI 299792458", Range::at_least(0),
+                         [](auto& c) -> auto& { return c.plasma.light_speed; }),
+                     dimension::velocity),
+      choice_key<PlasmaPusher>(
+          "plasma.pusher", "boris | higuera-cary: with light", plasma_pusher_names,
+          [](auto& c) -> auto& { return c.plasma.pusher; }),
       choice_key<PlasmaShape>(
           "plasma.shape", "linear | quadratic", plasma_shape_names, [](auto& c) -> auto& { return c.plasma.shape; }, 2),
       real_key(

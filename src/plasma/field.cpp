@@ -28,12 +28,16 @@ std::string saved_name(const std::string& name) { return "plasma.field." + name;
 
 }  // namespace
 
-const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options) {
+std::vector<std::string> plasma_field_names() {
   std::vector<std::string> names;
-  for (const auto& entry : field_registry()) {
+  for (const auto& entry : field_registry()) names.push_back(entry.name);
+  return names;
+}
+
+const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options) {
+  for (const auto& entry : field_registry())
     if (entry.name == options.field) return entry;
-    names.push_back(entry.name);
-  }
+  const std::vector<std::string> names = plasma_field_names();
   const std::string near = nearest_name(options.field, names);
   throw Error(ErrorKind::input,
               fmt::format("plasma.field: expected {}, found \"{}\"{}", fmt::join(names, ", "), options.field,

@@ -134,6 +134,7 @@ struct PlasmaFieldEntry {
 PlasmaFieldEntry electrostatic_entry();
 PlasmaFieldEntry electromagnetic_entry();
 
+PERGOLA_API std::vector<std::string> plasma_field_names();
 /// The entry of options.field. Throws Error(input) with the nearest valid name.
 PERGOLA_API const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options);
 /// Adds a field solver. Call it before the first plasma is made, from one thread.

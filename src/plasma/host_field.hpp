@@ -46,13 +46,16 @@ Grid plasma_grid(const PlasmaOptions& options);
 
 /// What particles gather, in the layers of `window`.
 struct HostFields {
-  std::array<std::vector<double>, 3> electric;
+  std::array<std::vector<double>, 3> electric, magnetic;
   plasma::LayerWindow window;
 };
 template <class Real>
 HostFields fields_on_host(const Device& device, const GatheredFields<Real>& fields) {
-  HostFields result{{}, fields.window};
-  for (std::size_t a = 0; a < 3; ++a) result.electric[a] = values_on_host(device, fields.electric[a]);
+  HostFields result{{}, {}, fields.window};
+  for (std::size_t a = 0; a < 3; ++a) {
+    result.electric[a] = values_on_host(device, fields.electric[a]);
+    result.magnetic[a] = values_on_host(device, fields.magnetic[a]);
+  }
   return result;
 }
 

@@ -17,6 +17,10 @@ namespace pergola {
 enum class PlasmaShape { linear = 2, quadratic = 3 };
 inline constexpr std::array<std::string_view, 2> plasma_shape_names{"linear", "quadratic"};
 
+/// The rotation of a relativistic push: physics/plasma_push.inl.
+enum class PlasmaPusher { boris, higuera_cary };
+inline constexpr std::array<std::string_view, 2> plasma_pusher_names{"boris", "higuera-cary"};
+
 /// A kind of particle. Charge and mass are in units of e and m_e; a macro-particle stands for `weight` particles, in
 /// units of the reference density times the volume of a cell.
 struct PlasmaSpecies {
@@ -57,8 +61,9 @@ struct PlasmaOptions {
   double smoothing = 0;                  // a of the finite-size particles S(k) = exp(−(k a)²/2), in cells; 0: none
   Vec3<double> magnetic_field{0, 0, 0};  // two velocities: along z only
   double light_speed = 0;                // c in cells ω_p; 0: the field solver knows no light
-  std::array<PlasmaEdge, 3> edges{};     // of the axes, for light
-  int absorbing_cells = 10;              // thickness of the absorbing layers
+  PlasmaPusher pusher = PlasmaPusher::boris;  // with light
+  std::array<PlasmaEdge, 3> edges{};          // of the axes, for light
+  int absorbing_cells = 10;                   // thickness of the absorbing layers
   std::vector<PlasmaLaser> lasers;
   bool background = true;  // a uniform charge that makes the box neutral
   std::vector<PlasmaSpecies> species;

@@ -141,7 +141,12 @@ class ParticleInCellOf final : public ParticleInCell {
     return {field_->energy(), particles_->measure(field_->gathered(), behind_)};
   }
   const plasma::TileSlab& slab() const override { return slab_; }
-  std::vector<double> field(PlasmaFieldPart part) const override { return field_->values(part); }
+  /// The density of particles that deposit currents is counted when it is wanted.
+  std::vector<double> field(PlasmaFieldPart part) const override {
+    if (part == PlasmaFieldPart::density && options_.light_speed > 0)
+      particles_->deposit_charge(field_->deposited().density);
+    return field_->values(part);
+  }
   PlasmaFields fields() const override {
     PlasmaFields fields;
     for (const PlasmaFieldPart part : plasma_field_parts(options_)) fields[part] = field(part);

@@ -273,7 +273,8 @@ TEST(ToyPlasmaField, WhatParticlesDoNotGiveAndUnknownNamesAreRefused) {
     return "nothing was refused";
   };
   EXPECT_EQ(words("greedy"),
-            "plasma: particles deposit charge and gather an electric field; the field solver greedy wants more");
+            "plasma: particles deposit charge and gather an electric field, or deposit currents and gather a magnetic "
+            "field too; the field solver greedy wants neither");
   EXPECT_EQ(words("electrostatik"),
             "plasma.field: expected electrostatic, electromagnetic, toy, greedy, found \"electrostatik\"; did you mean "
             "\"electrostatic\"?");
