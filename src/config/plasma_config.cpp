@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -38,6 +39,14 @@ PlasmaOptions PlasmaConfig::options() const {
   options.field = field;
   options.light_speed = light_speed / in.velocity().file;
   options.pusher = pusher;
+  std::copy_n(edges.begin(), std::min(edges.size(), options.edges.size()), options.edges.begin());
+  options.absorbing_cells = absorbing_cells;
+  for (PlasmaLaser laser : lasers) {
+    for (double* const length : {&laser.wavelength, &laser.waist, &laser.focus, &laser.x, &laser.y, &laser.z})
+      *length /= in.length().file;
+    for (double* const time : {&laser.duration, &laser.delay}) *time /= in.time().file;
+    options.lasers.push_back(laser);
+  }
   options.shape = shape;
   options.smoothing = smoothing / in.length().file;
   options.magnetic_field = (1 / in.magnetic_field().file) * magnetic_field;
@@ -123,13 +132,20 @@ struct Completion {
   /// Light has a speed, and moves less than the grid can follow in a step.
   void light() const {
     const bool light = plasma.has_light();
-    for (const char* key : {"plasma.light_speed", "plasma.pusher"})
-      if (!light && find(key))
+    const std::pair<const char*, bool> of_light[] = {{"plasma.light_speed", plasma.light_speed != 0},
+                                                     {"plasma.pusher", plasma.pusher != PlasmaPusher::boris},
+                                                     {"plasma.edges", !plasma.edges.empty()},
+                                                     {"plasma.lasers", !plasma.lasers.empty()}};
+    for (const auto& [key, asked_for] : of_light)
+      if (!light && asked_for)
         refuse_key(key, fmt::format("the {} field knows no light; leave this key out", plasma.field));
     if (!light) return;
     if (si() && !find("plasma.light_speed")) plasma.light_speed = light_m_per_s;
     if (plasma.light_speed == 0) refuse_key("plasma.light_speed", "expected the speed of light, found none");
     if (plasma.velocities != 3) refuse_key("plasma.velocities", "expected 3 with light, found 2");
+    if (!plasma.edges.empty() && plasma.edges.size() != plasma.cells.size())
+      refuse_key("plasma.edges", fmt::format("expected one word for each of the {} axes, found {}", plasma.cells.size(),
+                                             plasma.edges.size()));
     if (config.output.spectrum_every > 0)
       refuse_key("output.spectrum_every", fmt::format("the {} field has no potential", plasma.field));
     const PlasmaUnits in = plasma.units();

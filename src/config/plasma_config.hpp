@@ -48,6 +48,9 @@ struct PlasmaConfig {
   std::string field = PlasmaOptions().field;
   double light_speed = 0;  // without light 0
   PlasmaPusher pusher = PlasmaPusher::boris;
+  std::vector<PlasmaEdge> edges;  // of the axes; none: all periodic
+  int absorbing_cells = PlasmaOptions().absorbing_cells;
+  std::vector<PlasmaLaser> lasers;
   PlasmaShape shape = PlasmaShape::linear;
   double smoothing = 0;
   Vec3<double> magnetic_field{0, 0, 0};

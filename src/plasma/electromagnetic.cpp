@@ -40,9 +40,9 @@ void check_electromagnetic(const PlasmaOptions& options) {
   }
   for (const PlasmaLaser& laser : options.lasers) {
     const int margin = options.edges[0] == PlasmaEdge::absorbing ? options.absorbing_cells + 1 : 1;
-    if (laser.plane < margin || laser.plane >= options.cells[0] - margin + 1)
+    if (!(laser.x >= margin && laser.x <= options.cells[0] - margin))
       refuse_light(fmt::format("needs the antenna of a laser at x of {} to {} cells, found {}", margin,
-                               options.cells[0] - margin, laser.plane));
+                               options.cells[0] - margin, laser.x));
     if (!(laser.wavelength > 2) || !(laser.duration > 0) || !(laser.waist >= 0) || !(std::cos(laser.angle) > 0))
       refuse_light(
           fmt::format("needs a laser with a wavelength above 2 cells, a duration above 0, a waist not below 0 "
@@ -273,7 +273,7 @@ plasma::YeeAntenna Electromagnetic<Real>::antenna(const PlasmaLaser& laser) cons
   antenna.pulse = {
       laser.amplitude * c * frequency, frequency, c, laser.waist, laser.focus, laser.duration, laser.delay, laser.angle,
       options_.dimensions - 1};
-  antenna.plane = laser.plane, antenna.y = laser.y, antenna.z = laser.z;
+  antenna.plane = static_cast<int>(std::lround(laser.x)), antenna.y = laser.y, antenna.z = laser.z;
   antenna.polarisation = laser.polarisation, antenna.step = step_;
   const double half_wave = std::sin(0.5 * frequency * step_) / (c * step_) * std::cos(laser.angle);  // sin(k_x/2)
   antenna.emits = 2 * c * step_ * std::sqrt(1 - half_wave * half_wave);

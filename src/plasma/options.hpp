@@ -36,16 +36,15 @@ enum class PlasmaEdge { periodic, conducting, absorbing };
 inline constexpr std::array<std::string_view, 3> plasma_edge_names{"periodic", "conducting", "absorbing"};
 
 /// A laser pulse that an antenna sends out, in units of computation; physics/laser.hpp has the meaning of the numbers.
-/// The antenna is the plane at grid point `plane` of the x axis, which sends the same pulse backwards too; the beam
-/// crosses it at (y, z).
+/// The antenna is the plane of grid points nearest to x, which sends the same pulse backwards too; the beam crosses it
+/// at (y, z).
 struct PlasmaLaser {
   double amplitude = 1;  // a₀ = e E₀/(m_e c ω) in the focus
   double wavelength = 16;
   double waist = 0;  // 0: a plane wave
   double focus = 0, duration = 1, delay = 0, angle = 0;
   double polarisation = 0;  // the angle of E from the x-y plane to z
-  int plane = 0;
-  double y = 0, z = 0;
+  double x = 0, y = 0, z = 0;
 };
 
 /// A plasma in a periodic box, in units of computation: the length is a cell (cells are cubes), the time 1/ω_p with

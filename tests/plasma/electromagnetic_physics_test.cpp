@@ -309,8 +309,7 @@ TEST_P(ElectromagneticPhysics, AntennasSendWavesOfTheGivenStrength) {
     PlasmaOptions options = light(cells);
     options.edges[0] = PlasmaEdge::absorbing;
     const double step = 0.25, c = options.light_speed, frequency = two_pi * c / 20;
-    options.lasers = {
-        {.amplitude = 0.5, .wavelength = 20, .duration = 40, .delay = 60, .polarisation = 0.6, .plane = 20}};
+    options.lasers = {{.amplitude = 0.5, .wavelength = 20, .duration = 40, .delay = 60, .polarisation = 0.6, .x = 20}};
     const auto field = in_double(options);
     field->start();
     field->set_time(0, 0);
@@ -343,7 +342,7 @@ TEST_P(ElectromagneticPhysics, GaussianBeamsMeetInTheFocus) {
                      .delay = 110,
                      .angle = angle,
                      .polarisation = two_pi / 4,
-                     .plane = 15,
+                     .x = 15,
                      .y = 60}};
   const auto field = in_double(options);
   field->start();
@@ -398,7 +397,7 @@ TEST_P(ElectromagneticPhysics, RanksHaveTheBitsOfOne) {
         options.edges[0] = options.edges[static_cast<std::size_t>(options.dimensions - 1)] = PlasmaEdge::absorbing;
         options.absorbing_cells = 4;
         if (options.dimensions == 3) options.edges[1] = PlasmaEdge::conducting;
-        options.lasers = {{.waist = 4, .duration = 3, .angle = 0.2, .polarisation = 0.5, .plane = 5}};
+        options.lasers = {{.waist = 4, .duration = 3, .angle = 0.2, .polarisation = 0.5, .x = 5}};
       }
       const Sixfold given = random_fields(options, 7), moved = random_fields(options, 8);
       struct Seen {
@@ -464,7 +463,7 @@ TEST_P(ElectromagneticPhysics, WhatItCannotDoIsRefused) {
   EXPECT_NE(words(other, 0.1).find("three velocities"), std::string::npos);
   other = options, other.edges[1] = PlasmaEdge::absorbing, other.absorbing_cells = 4;
   EXPECT_NE(words(other, 0.1).find("absorbing layers of 1 to 3 cells along y, found 4"), std::string::npos);
-  other = options, other.lasers = {{.plane = 8}};
+  other = options, other.lasers = {{.x = 8}};
   EXPECT_NE(words(other, 0.1).find("antenna of a laser at x of 1 to 7 cells, found 8"), std::string::npos);
   other = options, other.smoothing = 1;
   EXPECT_NE(words(other, 0.1).find("no smoothing, found 1"), std::string::npos);
