@@ -123,9 +123,9 @@ struct Completion {
   /// Light has a speed, and moves less than the grid can follow in a step.
   void light() const {
     const bool light = plasma.has_light();
-    for (const char* key : {"plasma.light_speed", "plasma.pusher"})
-      if (!light && find(key))
-        refuse_key(key, fmt::format("the {} field knows no light; leave this key out", plasma.field));
+    if (!light && (plasma.light_speed != 0 || plasma.pusher != PlasmaPusher::boris))
+      refuse_key(plasma.light_speed != 0 ? "plasma.light_speed" : "plasma.pusher",
+                 fmt::format("the {} field knows no light; leave this key out", plasma.field));
     if (!light) return;
     if (si() && !find("plasma.light_speed")) plasma.light_speed = light_m_per_s;
     if (plasma.light_speed == 0) refuse_key("plasma.light_speed", "expected the speed of light, found none");
