@@ -42,6 +42,7 @@ const std::vector<Suite>& suites() {
                                       {power_entry().name, bench_power, true},
                                       {groups_entry().name, bench_groups, true},
                                       {"pic", bench_pic},
+                                      {"em", bench_em},
                                       {"g6", bench_g6}};
   return all;
 }

@@ -61,6 +61,7 @@ void bench_treepm(const BenchTask& task);
 void bench_power(const BenchTask& task);
 void bench_groups(const BenchTask& task);
 void bench_pic(const BenchTask& task);
+void bench_em(const BenchTask& task);
 void bench_g6(const BenchTask& task);
 
 /// The least number of instructions per pair (DESIGN.md section 5); 0 if none is defined.
@@ -128,7 +129,9 @@ struct PlasmaCase {
   int dimensions = 2;
   std::array<int, 3> cells{256, 512, 1};
   std::int64_t n = 0;
-  double step = 0;  // in inverse plasma frequencies
+  double step = 0;         // in inverse plasma frequencies
+  double light_speed = 0;  // in thermal velocities: an electromagnetic plasma
+  double beam = 0;         // γ v of two beams along ±z, half of the particles each
 };
 
 /// The paper's: 256 × 512 cells, 4,718,592 particles, ω_p dt = 0.025.

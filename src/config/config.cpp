@@ -154,9 +154,10 @@ bool set_in_array(const TableArray& of, const std::string& path, const ConfigVal
                           of.by_name ? fmt::format("with the name \"{}\"", which) : fmt::format("number {}", which)));
 }
 
-/// Species are named in --set by their name, parts by their number.
+/// Species are named in --set by their name, lasers and parts by their number.
 bool set_in_arrays(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
   return set_in_array({"plasma.species", true}, path, value, entries) ||
+         set_in_array({"plasma.lasers", false}, path, value, entries) ||
          set_in_array({"particles.parts", false}, path, value, entries);
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "config/keys.hpp"
+#include "plasma/field.hpp"
 
 // Values stay in the units of the file: lengths in cells, Debye lengths or metres, times in 1/ω_p or seconds, charges
 // in e and masses in m_e. PlasmaConfig::options() and load() convert them (plasma_config.cpp). Each inline table has a
@@ -331,6 +332,90 @@ ConfigKey magnetic_field_key() {
           [](const RunConfig& config) { return vector_text(config.plasma.magnetic_field); }};
 }
 
+/// What light meets at the ends of each axis.
+ConfigKey edges_key() {
+  const std::string path = "plasma.edges";
+  return {path, "of each axis, for light: periodic | conducting | absorbing; not given: periodic",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* array = value.get_if<ConfigValue::Array>();
+            if (!array || array->size() > 3) refuse(value, path, "words such as [\"absorbing\", \"periodic\"]");
+            config.plasma.edges.clear();
+            for (const auto& entry : *array)
+              config.plasma.edges.push_back(read_choice<PlasmaEdge>(entry, path, plasma_edge_names));
+          },
+          [](const RunConfig& config) {
+            std::vector<std::string> words;
+            for (const PlasmaEdge edge : config.plasma.edges)
+              words.push_back(fmt::format("\"{}\"", plasma_edge_names[static_cast<std::size_t>(edge)]));
+            return fmt::format("[{}]", fmt::join(words, ", "));
+          }};
+}
+
+/// The numbers of a laser, by name.
+struct LaserNumber {
+  const char* name;
+  double PlasmaLaser::*value;
+  Range range;
+  Dimension dimension;
+};
+const std::vector<LaserNumber>& laser_numbers() {
+  static const std::vector<LaserNumber> all{
+      {"amplitude", &PlasmaLaser::amplitude, Range::above(0), dimension::none},
+      {"wavelength", &PlasmaLaser::wavelength, Range::above(0), dimension::length},
+      {"waist", &PlasmaLaser::waist, Range::at_least(0), dimension::length},
+      {"focus", &PlasmaLaser::focus, Range{}, dimension::length},
+      {"duration", &PlasmaLaser::duration, Range::above(0), dimension::time},
+      {"delay", &PlasmaLaser::delay, Range{}, dimension::time},
+      {"angle", &PlasmaLaser::angle, Range::between(-1.5, 1.5), dimension::none},
+      {"polarisation", &PlasmaLaser::polarisation, Range{}, dimension::none},
+      {"x", &PlasmaLaser::x, Range{}, dimension::length},
+      {"y", &PlasmaLaser::y, Range{}, dimension::length},
+      {"z", &PlasmaLaser::z, Range{}, dimension::length}};
+  return all;
+}
+
+/// [[plasma.lasers]]: replaces all.
+ConfigKey lasers_key() {
+  const std::string path = "plasma.lasers";
+  const auto read = [=](RunConfig& config, const ConfigValue& value) {
+    const auto* array = value.get_if<ConfigValue::Array>();
+    if (!array) refuse(value, path, "an array of tables, each under [[plasma.lasers]]");
+    config.plasma.lasers.clear();
+    for (std::size_t k = 0; k < array->size(); ++k) {
+      PlasmaLaser& laser = config.plasma.lasers.emplace_back();
+      const std::string place = fmt::format("{}[{}]", path, k);
+      Readers readers;
+      for (const LaserNumber& number : laser_numbers())
+        readers.emplace_back(number.name, [&laser, &number](const auto& v, const auto& p) {
+          laser.*number.value = read_real(v, p, number.range);
+        });
+      read_table((*array)[k], place, "{ amplitude = 1, wavelength = 20, duration = 40, x = 30 }", readers);
+      for (const char* name : {"amplitude", "wavelength", "duration", "x"})
+        require((*array)[k], place, name, "a number");
+    }
+  };
+  const auto text = [](const RunConfig& config) {
+    std::vector<std::string> tables;
+    for (const PlasmaLaser& laser : config.plasma.lasers) {
+      std::vector<std::string> parts;
+      for (const LaserNumber& number : laser_numbers())
+        parts.push_back(fmt::format("{} = {}", number.name, to_text(laser.*number.value)));
+      tables.push_back(fmt::format("{{ {} }}", fmt::join(parts, ", ")));
+    }
+    return fmt::format("[{}]", fmt::join(tables, ", "));
+  };
+  return {path,
+          "pulses of light, each also as a table [[plasma.lasers]]",
+          read,
+          text,
+          dimension::none,
+          [](const std::string& name) {
+            for (const LaserNumber& number : laser_numbers())
+              if (name == number.name) return number.dimension;
+            return Dimension(dimension::none);
+          }};
+}
+
 /// What users of other programs look for. A key, so that also a table of this name is found.
 ConfigKey absent_key(const std::string& path) {
   return {path, "",
@@ -362,6 +447,21 @@ std::vector<ConfigKey> plasma_keys() {
       integer_key(
           "plasma.velocities", "components of the velocity that are kept: 2 or 3 in two dimensions",
           Range::between(2, 3), [](auto& c) -> auto& { return c.plasma.velocities; }),
+      word_key(
+          "plasma.field", fmt::format("{}", fmt::join(plasma_field_names(), " | ")), plasma_field_names(),
+          [](auto& c) -> auto& { return c.plasma.field; }),
+      with_dimension(real_key(
+                         "plasma.light_speed", "of an electromagnetic field; in SI 299792458", Range::at_least(0),
+                         [](auto& c) -> auto& { return c.plasma.light_speed; }),
+                     dimension::velocity),
+      choice_key<PlasmaPusher>(
+          "plasma.pusher", "boris | higuera-cary: with light", plasma_pusher_names,
+          [](auto& c) -> auto& { return c.plasma.pusher; }),
+      edges_key(),
+      integer_key(
+          "plasma.absorbing_cells", "thickness of the absorbing layers", Range::between(1, 1000),
+          [](auto& c) -> auto& { return c.plasma.absorbing_cells; }),
+      lasers_key(),
       choice_key<PlasmaShape>(
           "plasma.shape", "linear | quadratic", plasma_shape_names, [](auto& c) -> auto& { return c.plasma.shape; }, 2),
       real_key(

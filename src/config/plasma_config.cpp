@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/keys.hpp"
+#include "physics/yee.hpp"
+#include "plasma/field.hpp"
 
 namespace pergola {
 
@@ -33,6 +36,17 @@ PlasmaOptions PlasmaConfig::options() const {
   options.dimensions = dimensions();
   for (std::size_t a = 0; a < cells.size(); ++a) options.cells[a] = cells[a];
   options.velocities = velocities;
+  options.field = field;
+  options.light_speed = light_speed / in.velocity().file;
+  options.pusher = pusher;
+  std::copy_n(edges.begin(), std::min(edges.size(), options.edges.size()), options.edges.begin());
+  options.absorbing_cells = absorbing_cells;
+  for (PlasmaLaser laser : lasers) {
+    for (double* const length : {&laser.wavelength, &laser.waist, &laser.focus, &laser.x, &laser.y, &laser.z})
+      *length /= in.length().file;
+    for (double* const time : {&laser.duration, &laser.delay}) *time /= in.time().file;
+    options.lasers.push_back(laser);
+  }
   options.shape = shape;
   options.smoothing = smoothing / in.length().file;
   options.magnetic_field = (1 / in.magnetic_field().file) * magnetic_field;
@@ -40,6 +54,12 @@ PlasmaOptions PlasmaConfig::options() const {
   for (const auto& one : species)
     options.species.push_back({one.name, one.charge, one.mass, loaded_weight(options, load(one))});
   return options;
+}
+
+bool PlasmaConfig::has_light() const {
+  PlasmaOptions options;
+  options.field = field;
+  return plasma_field_entry(options).deposits == PlasmaDeposit::charge_and_current;
 }
 
 PlasmaLoad PlasmaConfig::load(const PlasmaSpeciesConfig& one) const {
@@ -71,6 +91,8 @@ const std::vector<std::string>& plasma_measure_names() {
 }
 
 namespace {
+
+constexpr double light_m_per_s = 299792458;
 
 /// Sets defaults of [plasma] that depend on other keys, and refuses combinations that make no sense.
 struct Completion {
@@ -107,11 +129,39 @@ struct Completion {
                                           : "expected the side of a cell in Debye lengths, found none");
   }
 
-  /// Velocities default to the dimensions. Two velocities allow a magnetic field along z only.
+  /// Light has a speed, and moves less than the grid can follow in a step.
+  void light() const {
+    const bool light = plasma.has_light();
+    const std::pair<const char*, bool> of_light[] = {{"plasma.light_speed", plasma.light_speed != 0},
+                                                     {"plasma.pusher", plasma.pusher != PlasmaPusher::boris},
+                                                     {"plasma.edges", !plasma.edges.empty()},
+                                                     {"plasma.lasers", !plasma.lasers.empty()}};
+    for (const auto& [key, asked_for] : of_light)
+      if (!light && asked_for)
+        refuse_key(key, fmt::format("the {} field knows no light; leave this key out", plasma.field));
+    if (!light) return;
+    if (si() && !find("plasma.light_speed")) plasma.light_speed = light_m_per_s;
+    if (plasma.light_speed == 0) refuse_key("plasma.light_speed", "expected the speed of light, found none");
+    if (plasma.velocities != 3) refuse_key("plasma.velocities", "expected 3 with light, found 2");
+    if (!plasma.edges.empty() && plasma.edges.size() != plasma.cells.size())
+      refuse_key("plasma.edges", fmt::format("expected one word for each of the {} axes, found {}", plasma.cells.size(),
+                                             plasma.edges.size()));
+    if (config.output.spectrum_every > 0)
+      refuse_key("output.spectrum_every", fmt::format("the {} field has no potential", plasma.field));
+    const PlasmaUnits in = plasma.units();
+    const double longest =
+        1 / physics::courant_number(plasma.dimensions(), plasma.light_speed / in.velocity().file, 1) * in.time().file;
+    if (!(config.time.step < longest))
+      refuse_key("time.step",
+                 fmt::format("expected less than {:.6g}, in which light crosses a cell's diagonal, found {}", longest,
+                             to_text(config.time.step)));
+  }
+
+  /// Velocities default to the dimensions, with light to three. Two velocities allow a magnetic field along z only.
   void grid() const {
     if (plasma.cells.empty())
       refuse_key("plasma.cells", "expected two or three even numbers such as [64, 64], found none");
-    if (!find("plasma.velocities")) plasma.velocities = plasma.dimensions();
+    if (!find("plasma.velocities")) plasma.velocities = plasma.has_light() ? 3 : plasma.dimensions();
     if (plasma.dimensions() == 3 && plasma.velocities != 3)
       refuse_key("plasma.velocities", "expected 3 in three dimensions, found 2");
     const auto& b = plasma.magnetic_field;
@@ -143,8 +193,8 @@ struct Completion {
       refuse_species(k, "temperature_ev",
                      "electron volts and kelvin need units.system = \"si\"; here temperature is in m_e (L omega_p)^2, "
                      "where L is the unit of length");
-    constexpr double light_m_per_s = 299792458;
-    if (const double speed = std::sqrt(dot(species.drift, species.drift)); si() && speed >= light_m_per_s)
+    const double speed = std::sqrt(dot(species.drift, species.drift));
+    if (si() && !plasma.has_light() && speed >= light_m_per_s)  // with light it is γ v
       refuse_species(k, "drift",
                      fmt::format("expected less than the speed of light, {} m/s, found {}", to_text(light_m_per_s),
                                  to_text(speed)));
@@ -212,6 +262,7 @@ void complete_plasma(RunConfig& config, const FindValue& find) {
   if (config.plasma.species.empty())
     completion.refuse_key("plasma.species", "expected at least one table [[plasma.species]], found none");
   for (std::size_t k = 0; k < config.plasma.species.size(); ++k) completion.one_species(k);
+  completion.light();
   completion.neutrality();
   completion.wave();
   completion.expectations();

@@ -45,6 +45,12 @@ struct PlasmaConfig {
   std::vector<int> cells;  // two: 2D, three: 3D
   double cell_size = 1;
   int velocities = 0;  // 0 until the whole file is read
+  std::string field = PlasmaOptions().field;
+  double light_speed = 0;  // without light 0
+  PlasmaPusher pusher = PlasmaPusher::boris;
+  std::vector<PlasmaEdge> edges;  // of the axes; none: all periodic
+  int absorbing_cells = PlasmaOptions().absorbing_cells;
+  std::vector<PlasmaLaser> lasers;
   PlasmaShape shape = PlasmaShape::linear;
   double smoothing = 0;
   Vec3<double> magnetic_field{0, 0, 0};
@@ -54,6 +60,8 @@ struct PlasmaConfig {
   PlasmaWave wave;
 
   int dimensions() const { return static_cast<int>(cells.size()); }
+  /// Whether the field solver knows light.
+  PERGOLA_API bool has_light() const;
   /// In SI the reference density is that of the first species, else the density 1.
   PERGOLA_API PlasmaUnits units() const;
   /// As it is computed, with weights.

@@ -32,6 +32,10 @@ HWY_INLINE Pack<T> operator*(Pack<T> a, Pack<T> b) {
   return Pack<T>(hn::Mul(a.raw, b.raw));
 }
 template <class T>
+HWY_INLINE Pack<T> operator/(Pack<T> a, Pack<T> b) {
+  return Pack<T>(hn::Div(a.raw, b.raw));
+}
+template <class T>
 HWY_INLINE Pack<T> mul_add(Pack<T> a, Pack<T> b, Pack<T> c) {
   return Pack<T>(hn::MulAdd(a.raw, b.raw, c.raw));
 }

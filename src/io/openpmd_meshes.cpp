@@ -16,6 +16,7 @@ const OpenPmdDimension charge_density_dimension{-3, 0, 1, 1, 0, 0, 0};
 const OpenPmdDimension potential_dimension{2, 1, -3, -1, 0, 0, 0};
 const OpenPmdDimension electric_dimension{1, 1, -3, -1, 0, 0, 0};
 const OpenPmdDimension magnetic_dimension{0, 1, -2, -1, 0, 0, 0};
+const OpenPmdDimension current_density_dimension{-2, 0, 0, 1, 0, 0, 0};
 
 }  // namespace
 
@@ -27,15 +28,16 @@ OpenPmdMeshes::OpenPmdMeshes(hdf5::File& file, const PlasmaSnapshot& head, std::
       axes_(openpmd_axes.begin(), openpmd_axes.begin() + head.options.dimensions),
       parts_(plasma_field_parts(head.options)) {
   file_.create_group(group_);
-  file_.write_attribute(group_, "fieldSolver", "other");
-  file_.write_attribute(group_, "fieldSolverParameters", "electrostatic, spectral: phi_k = S(k)^2 rho_k / k^2");
+  const PlasmaFieldEntry& entry = plasma_field_entry(head.options);
+  file_.write_attribute(group_, "fieldSolver", entry.openpmd_name);
+  file_.write_attribute(group_, "fieldSolverParameters", entry.openpmd_parameters);
   file_.write_attribute(group_, "fieldSolverOrder", -1.0);
   const std::vector<std::string> periodic(2 * axes_.size(), "periodic");
   file_.write_attribute(group_, "fieldBoundary", periodic);
   file_.write_attribute(group_, "particleBoundary", periodic);
   file_.write_attribute(group_, "currentSmoothing", "none");
   file_.write_attribute(group_, "chargeCorrection", "none");
-  write_magnetic_field();
+  if (std::find(parts_.begin(), parts_.end(), magnetic_part(0)) == parts_.end()) write_magnetic_field();
 }
 
 /// The uniform field, where there is one: three arrays that take no space. As constant components, which openPMD has
@@ -48,9 +50,9 @@ void OpenPmdMeshes::write_magnetic_field() {
   file_.create_group(record);
   for (const auto& [axis, value] : {std::pair{"/x", field.x}, std::pair{"/y", field.y}, std::pair{"/z", field.z}}) {
     file_.create_uniform(record + axis, real_type_, extent(), value * unit.file);
-    write_component(record + axis, unit);
+    write_component(record + axis, unit, std::vector<double>(axes_.size(), 0.0));
   }
-  write_attributes(record, magnetic_dimension, head_.units.si() ? "T" : "m_e omega_p/e", false);
+  write_attributes(record, magnetic_dimension, magnetic_field_unit_name(head_.units), false);
 }
 
 /// Cells along each axis.
@@ -59,9 +61,10 @@ std::vector<std::int64_t> OpenPmdMeshes::extent() const {
   return {cells.begin(), cells.begin() + head_.options.dimensions};
 }
 
-/// Attributes of an array: its values are those at the grid points.
-void OpenPmdMeshes::write_component(const std::string& component, PlasmaUnits::Factor unit) {
-  file_.write_attribute(component, "position", std::vector<double>(axes_.size(), 0.0));
+/// Attributes of an array; `position`: of its values, in cells above the grid points.
+void OpenPmdMeshes::write_component(const std::string& component, PlasmaUnits::Factor unit,
+                                    const std::vector<double>& position) {
+  file_.write_attribute(component, "position", position);
   file_.write_attribute(component, "unitSI", unit.si);
 }
 
@@ -104,14 +107,14 @@ void OpenPmdMeshes::check_complete() const {
                                             name(parts_[next_]), head_.options.cells[0]));
 }
 
-/// E is a group with an array per axis; charge density (rho) and potential (phi) are arrays.
+/// E, B and J are groups with an array per axis; charge density (rho) and potential (phi) are arrays.
 void OpenPmdMeshes::begin(PlasmaFieldPart part) {
-  if (part == PlasmaFieldPart::electric_x) {
-    const std::string electric = group_ + "/E";
-    file_.create_group(electric);
-    write_attributes(electric, electric_dimension, electric_field_unit_name(head_.units));
+  const Record record = record_of(part);
+  if (record.axis == 0) {
+    file_.create_group(group_ + record.name);
+    write_attributes(group_ + record.name, record.dimension, record.unit_name);
   }
-  open_.emplace(OpenField{file_.create_array(name(part), real_type_, extent()), unit(part), 0, 0, {}});
+  open_.emplace(OpenField{file_.create_array(name(part), real_type_, extent()), record.unit, 0, 0, {}});
 }
 
 void OpenPmdMeshes::write_waiting() {
@@ -122,27 +125,35 @@ void OpenPmdMeshes::write_waiting() {
 
 void OpenPmdMeshes::end(PlasmaFieldPart part) {
   file_.close(open_->dataset);
-  write_component(name(part), open_->unit);
-  if (part == PlasmaFieldPart::density)
-    write_attributes(name(part), charge_density_dimension, charge_density_unit_name(head_.units));
-  if (part == PlasmaFieldPart::potential)
-    write_attributes(name(part), potential_dimension, potential_unit_name(head_.units));
+  const Record record = record_of(part);
+  std::vector<double> position;
+  for (int a = 0; a < head_.options.dimensions; ++a)
+    position.push_back(is_displaced(head_.options, part, a) ? 0.5 : 0.0);
+  write_component(name(part), open_->unit, position);
+  if (record.axis < 0) write_attributes(name(part), record.dimension, record.unit_name);
   open_.reset();
   ++next_;
 }
 
 /// The path of the array in the file.
 std::string OpenPmdMeshes::name(PlasmaFieldPart part) const {
-  if (part == PlasmaFieldPart::density) return group_ + "/rho";
-  if (part == PlasmaFieldPart::potential) return group_ + "/phi";
-  return group_ + "/E/" + axes_[static_cast<std::size_t>(part) - static_cast<std::size_t>(electric_part(0))];
+  const Record record = record_of(part);
+  return group_ + record.name +
+         (record.axis < 0 ? "" : std::string("/") + openpmd_axes[static_cast<std::size_t>(record.axis)]);
 }
 
-PlasmaUnits::Factor OpenPmdMeshes::unit(PlasmaFieldPart part) const {
+OpenPmdMeshes::Record OpenPmdMeshes::record_of(PlasmaFieldPart part) const {
   const PlasmaUnits& units = head_.units;
-  return part == PlasmaFieldPart::density     ? units.charge_density()
-         : part == PlasmaFieldPart::potential ? units.potential()
-                                              : units.electric_field();
+  if (part == PlasmaFieldPart::density)
+    return {"/rho", -1, charge_density_dimension, units.charge_density(), charge_density_unit_name(units)};
+  if (part == PlasmaFieldPart::potential)
+    return {"/phi", -1, potential_dimension, units.potential(), potential_unit_name(units)};
+  const int axis = axis_of(part);
+  if (part < magnetic_part(0))
+    return {"/E", axis, electric_dimension, units.electric_field(), electric_field_unit_name(units)};
+  if (part < current_part(0))
+    return {"/B", axis, magnetic_dimension, units.magnetic_field(), magnetic_field_unit_name(units)};
+  return {"/J", axis, current_density_dimension, units.current_density(), current_density_unit_name(units)};
 }
 
 /// Attributes that openPMD asks of every mesh. Spacing and offset are lengths: gridUnitSI leads to meters.

@@ -20,8 +20,9 @@ using OpenPmdDimension = std::vector<double>;
 
 inline constexpr std::array<const char*, 3> openpmd_axes{"x", "y", "z"};
 
-/// The meshes of an openPMD file: charge density, potential and electric field, one after the other. Each comes in
-/// pieces of any number of columns, so that only a piece is in memory. A uniform magnetic field stands beside them.
+/// The meshes of an openPMD file, the parts of the field solver, one after the other. Each comes in
+/// pieces of any number of columns, so that only a piece is in memory. A uniform magnetic field stands beside those of
+/// a solver that has none.
 class OpenPmdMeshes {
  public:
   /// Writes what all of them have in common, into a new group. `head` and `file` live longer than this.
@@ -43,11 +44,19 @@ class OpenPmdMeshes {
   void begin(PlasmaFieldPart part);
   void write_waiting();
   void end(PlasmaFieldPart part);
+  /// The record of a part; `axis` −1: it is an array, without components.
+  struct Record {
+    const char* name;
+    int axis;
+    OpenPmdDimension dimension;
+    PlasmaUnits::Factor unit;
+    std::string unit_name;
+  };
   std::string name(PlasmaFieldPart part) const;
-  PlasmaUnits::Factor unit(PlasmaFieldPart part) const;
+  Record record_of(PlasmaFieldPart part) const;
   void write_magnetic_field();
   std::vector<std::int64_t> extent() const;
-  void write_component(const std::string& component, PlasmaUnits::Factor unit);
+  void write_component(const std::string& component, PlasmaUnits::Factor unit, const std::vector<double>& position);
   void write_attributes(const std::string& record, const OpenPmdDimension& dimension, const std::string& comment,
                         bool smoothed = true);
   std::string smoothing_text() const;

@@ -1,13 +1,17 @@
 #pragma once
-/// The push of plasma particles: places in whole grains of a cell, charge in whole units, tiles, and Boris' rotation.
+/// The push of plasma particles: places in whole grains of a cell, charge in whole units, tiles, and pushers.
 #include <cmath>
 #include <cstdint>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "physics/mesh_weights.hpp"
+#include "physics/number.hpp"
 
 namespace pergola::physics {
+
+/// The pushers of plasma_push.inl.
+enum class PusherKind { electric_kick, uniform_boris, relativistic_boris, higuera_cary };
 
 #include "physics/plasma_push.inl"
 
@@ -48,6 +52,15 @@ PERGOLA_HD AxisWeights<points, Real> axis_cloud(typename PlasmaCounts<Real>::Pla
   return cloud;
 }
 
+/// The place in a cell from the point that cloud_weights() counts from.
+template <int points, class Real, class Place>
+PERGOLA_HD Real inside_cell(Place place) {
+  static_assert(sizeof(Place) == sizeof(Real));
+  constexpr int bits = PlasmaCounts<Real>::place_bits;
+  constexpr Place half = points == 3 ? Place{1} << (bits - 1) : 0, mask = (Place{1} << bits) - 1;
+  return static_cast<Real>(((place + half) & mask) - half) * (Real(1) / place_grains<Real>);
+}
+
 /// A grid point's units of charge, for the product of the weights along the axes. The last point of a cloud gets the
 /// rest of 2^charge_bits, which may be some units below zero.
 PERGOLA_HD std::int32_t charge_share(float weight) {
@@ -58,9 +71,10 @@ PERGOLA_HD std::int64_t charge_share(double weight) {
 }
 
 /// Numbers for a push over `time`. The angle of the rotation is exact, |t| = tan((q/m) B time / 2): the gyration
-/// frequency does not depend on the step. Birdsall & Langdon 1985, section 4-3.
+/// frequency does not depend on the step. Birdsall & Langdon 1985, section 4-3. `light_speed`: 0 for no relativity.
 template <class Real>
-BorisFactors<Real> boris_factors(double charge_per_mass, const Vec3<double>& magnetic_field, double time) {
+BorisFactors<Real> boris_factors(double charge_per_mass, const Vec3<double>& magnetic_field, double time,
+                                 double light_speed = 0) {
   const double strength = std::sqrt(dot(magnetic_field, magnetic_field));
   const double tangent = strength > 0 ? std::tan(0.5 * charge_per_mass * strength * time) : 0.0;
   const Vec3<double> t = (strength > 0 ? tangent / strength : 0.0) * magnetic_field;
@@ -69,7 +83,8 @@ BorisFactors<Real> boris_factors(double charge_per_mass, const Vec3<double>& mag
   return {real(charge_per_mass * time),
           real(0.5 * charge_per_mass * time),
           {real(t.x), real(t.y), real(t.z)},
-          {real(s.x), real(s.y), real(s.z)}};
+          {real(s.x), real(s.y), real(s.z)},
+          real(light_speed > 0 ? 1 / (light_speed * light_speed) : 0)};
 }
 
 /// Grains that a particle with velocity v moves, for drift = time · place_grains; v · drift is rounded in Real first.

@@ -17,6 +17,13 @@ namespace pergola::cuda {
 
 inline constexpr int sums_threads = 256;
 
+/// What a species adds to the density.
+struct SpeciesCharge {
+  double per_unit;         // density per unit of charge
+  std::int64_t particles;  // 2^charge_bits units each
+  unsigned long long sum;  // units on the grid; on one device zero between the kernels
+};
+
 /// Calls body(slot, tile, place) for the particles of a group.
 template <int dimensions, class Real, class Body>
 __device__ __forceinline__ void each_particle(const Groups<Real>& all, int group, const Body& body) {
@@ -36,21 +43,37 @@ __device__ __forceinline__ void each_particle(const Groups<Real>& all, int group
   }
 }
 
-/// Counts the charge of a species. A block per tile.
-template <int dimensions, int points, class Real>
+/// Counts the charge of a species; `whole`: deposit_on_grid. A block per tile.
+template <int dimensions, int points, bool whole, class Real>
 __global__ void __launch_bounds__(sums_threads)
     deposit_particles(const __grid_constant__ Groups<Real> all, int first_group, SlabSums sums) {
   each_particle<dimensions>(all, first_group + static_cast<int>(blockIdx.x),
                             [&](std::int64_t, const int(&tile)[3], const Place<Real>* place) {
-                              deposit_on_grid<dimensions, points, Real>(all.box, sums, tile, place);
+                              deposit_on_grid<dimensions, points, Real, whole>(all.box, sums, tile, place);
                             });
 }
 
-/// What a species adds to the density.
-struct SpeciesCharge {
-  double per_unit;         // density per unit of charge
-  std::int64_t particles;  // 2^charge_bits units each
-  unsigned long long sum;  // units on the grid; on one device zero between the kernels
+/// Turns the counted currents of all species into three fields, in a rank's own layers, and clears them. One value of
+/// `own` cells for each of three components.
+template <class Real>
+struct CurrentOfCounts {
+  int row, species;  // cells of a row
+  std::int64_t own;
+  unsigned long long* sums;  // from the first own layer on: [species][component][cell]
+  std::int64_t next;         // from a component to the next
+  const SpeciesCharge* charges;
+  Field<Real> current[3];
+
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t component = i / own, k = i % own, at = k / row * current[0].pitch + k % row;
+    double sum = 0;
+    for (int s = 0; s < species; ++s) {
+      unsigned long long& count = sums[(3 * s + component) * next + k];
+      sum += static_cast<double>(static_cast<long long>(count)) * charges[s].per_unit;
+      count = 0;
+    }
+    current[component].data[at] = static_cast<Real>(sum);
+  }
 };
 
 /// What charge_to_density reads and writes. `sums` are cleared; the last block of the grid checks the totals.
@@ -139,17 +162,19 @@ __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_c
   each_particle<dimensions>(
       all, task.first_group + static_cast<int>(blockIdx.x),
       [&](std::int64_t slot, const int(&tile)[3], const Place<Real>* place) {
-        const Vec3<Real> electric = gather_from_grid<dimensions, points, true>(all.box, task.field, tile, place);
+        const auto fields =
+            gather_from_grid<dimensions, points, true, Pusher::relativistic>(all.box, task.field, tile, place);
         Vec3<Real> v{all.slots.velocity[0][slot], all.slots.velocity[1][slot], Real(0)};
         if constexpr (velocities == 3) v.z = all.slots.velocity[2][slot];
-        v = Pusher::template push<dimensions, velocities>(v, electric, task.factors);
+        v = Pusher::template push<dimensions, velocities>(v, fields, task.factors);
         const Vec3<double> exact{static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
         const double square = dot(exact, exact);
         if constexpr (scaled) {
           const double of[] = {exact.x, exact.y, exact.z};
+          const double part = Pusher::energy_factor(square, static_cast<double>(task.factors.per_light_squared));
 #pragma unroll
           for (int a = 0; a < 3; ++a) {
-            sum[a] += __double2ll_rn(of[a] * of[a] * task.energy_scale);
+            sum[a] += __double2ll_rn(of[a] * of[a] * part * task.energy_scale);
             sum[3 + a] += __double2ll_rn(of[a] * task.momentum_scale);
           }
         } else if (square > fastest) {

@@ -37,11 +37,11 @@ PatchRows slab_rows(const physics::TileAxis& axis, const TileSlab& slab) {
 
 }  // namespace
 
-ChargeRows::ChargeRows(const TileGrid& grid, const TileSlab& slab, int points)
-    : grid_(grid), before_(points - 2), side_(grid.axis[0].width + 2 * points - 3) {
+ChargeRows::ChargeRows(const TileGrid& grid, const TileSlab& slab, int points, int margin, int patches)
+    : grid_(grid), before_(points - 2 + margin), side_(grid.axis[0].width + 2 * before_ + 1) {
   const bool flat = grid.dimensions == 2, part = slab.above > 0;
-  patch_size_ = side_ * side_ * (flat ? 1 : side_);
-  const int beyond = points - 1;
+  tile_size_ = std::int64_t{patches} * side_ * side_ * (flat ? 1 : side_);
+  const int beyond = before_ + 1;
   const auto y_rows = flat && part ? slab_rows(grid.axis[1], slab) : patch_rows(grid.axis[1], before_, beyond);
   const auto z_rows =
       !flat && part ? slab_rows(grid.axis[2], slab) : patch_rows(grid.axis[2], flat ? 0 : before_, flat ? 0 : beyond);
@@ -61,7 +61,7 @@ std::vector<std::int64_t> ChargeRows::add_row(std::int64_t row, const std::int64
   for (const Source& source : sources_[static_cast<std::size_t>(row)])
     for (int tile = 0; tile < axis.tiles(); ++tile) {
       const std::int64_t* const from =
-          patches + std::int64_t{source.tile_row + tile} * patch_size_ + std::int64_t{source.patch_row} * side_;
+          patches + std::int64_t{source.tile_row + tile} * tile_size_ + std::int64_t{source.patch_row} * side_;
       const int first = axis.corner(tile) - before_, length = before_ + axis.cells_of(tile) + before_ + 1;
       if (first >= 0 && first + length <= axis.cells) {
         for (int x = 0; x < length; ++x) sum[first + x] += from[x];

@@ -1,9 +1,10 @@
 #pragma once
-/// The charge that tiles have counted, added up to a density on the grid (CPU).
+/// The charge that tiles have counted, added up to a density on the grid (CPU), or to a current.
 ///
 /// Each tile counts charge in whole units on its own patch: its grid points and those around that its clouds touch.
 /// ChargeRows adds the patches up row by row, in parallel over rows; ChargeAround exchanges the counts in layers beyond
-/// a rank's slab. Sums of whole units do not depend on the order, on threads or on ranks.
+/// a rank's slab. Currents have a patch per component and one more layer around (Patch, TileSlab::widened). Sums of
+/// whole units do not depend on the order, on threads or on ranks.
 #include <functional>
 #include <vector>
 
@@ -16,10 +17,12 @@ class ChargeRows {
  public:
   /// `points`: grid points of a cloud along an axis. Rows are those of the box; with several ranks those of the slab,
   /// from its first layer below to its last layer above.
-  ChargeRows(const TileGrid& grid, const TileSlab& slab, int points);
+  /// `patches`: of a tile, one after the other, with a margin of `margin`.
+  ChargeRows(const TileGrid& grid, const TileSlab& slab, int points, int margin = 0, int patches = 1);
 
   /// Counts of a species at the grid points of a row.
   using RowCounts = std::function<std::vector<std::int64_t>(std::size_t species, std::int64_t row)>;
+  /// From the first patch of the first tile.
   std::vector<std::int64_t> add_row(std::int64_t row, const std::int64_t* patches) const;
 
   /// density = background + Σ_s factor[s] counts(s) at every grid point of `density`. Returns the sum of the counts per
@@ -36,7 +39,8 @@ class ChargeRows {
   };
 
   TileGrid grid_;
-  int before_, side_, patch_size_;
+  int before_, side_;
+  std::int64_t tile_size_;                    // of all patches of a tile
   std::vector<std::vector<Source>> sources_;  // per row
 };
 

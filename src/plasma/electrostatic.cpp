@@ -23,7 +23,7 @@ class ElectrostaticCpu final : public PlasmaField<Real> {
  public:
   ElectrostaticCpu(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
       : Base(device, options, std::move(ranks)),
-        poisson_(make_poisson_fft<Real>(device, grid_of(options), poisson_options(options, ranks_))),
+        poisson_(make_poisson_fft<Real>(device, plasma_grid(options), poisson_options(options, ranks_))),
         layout_(poisson_->layout()),
         density_(device, layout_.size()),
         potential_(device, layout_.size()),
@@ -35,7 +35,7 @@ class ElectrostaticCpu final : public PlasmaField<Real> {
     if (ranks_) around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), slab_.below, slab_.above);
   }
 
-  Field<Real> deposited() override { return on(density_); }
+  DepositedFields<Real> deposited() override { return {on(density_)}; }
   void start() override {
     if (density_.bytes() > 0) device_.memory().copy(potential_.data(), density_.data(), density_.bytes());
     poisson_->solve_for_forces(on(potential_), -1.0, scratch_.data());
@@ -81,12 +81,6 @@ class ElectrostaticCpu final : public PlasmaField<Real> {
   static std::size_t axis(int a) { return static_cast<std::size_t>(a); }
   /// Values in a layer of grid points, with padding.
   std::int64_t layer() const { return slab_.rows_in_layer() * layout_.pitch; }
-  static Grid grid_of(const PlasmaOptions& options) {
-    Grid grid{options.dimensions, options.cells, {}};
-    grid.box.side = {double(options.cells[0]), double(options.cells[1]), double(options.cells[2])};
-    grid.box.boundary = Boundary::periodic;
-    return grid;
-  }
   /// The filter of the solver is exp(−(k b)²/2): with b = √2 a it is S(k)².
   static PoissonFftOptions poisson_options(const PlasmaOptions& options, std::shared_ptr<Communicator> ranks) {
     PoissonFftOptions found;

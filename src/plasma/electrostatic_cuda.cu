@@ -162,8 +162,8 @@ class ElectrostaticCuda final : public PlasmaField<Real> {
     for (int a = 0; a < options_.dimensions; ++a) task_.electric[a] = component(a);
   }
 
-  Field<Real> deposited() override {
-    return this->layers(density_.data() + slab_.first * layer_values(), slab_.count, row_values());
+  DepositedFields<Real> deposited() override {
+    return {this->layers(density_.data() + slab_.first * layer_values(), slab_.count, row_values())};
   }
 
   void start() override {
@@ -220,7 +220,7 @@ class ElectrostaticCuda final : public PlasmaField<Real> {
     const std::int64_t own = layers(planes_.count());
     std::byte* const out = messages_->outgoing(own);
     std::byte* next = messages_->incoming(layers(planes_.planes()) - own);
-    messages_->load(out, deposited().data, own);
+    messages_->load(out, deposited().density.data, own);
     std::vector<Communicator::Outgoing> sent;
     std::vector<Communicator::Incoming> got;
     const Communicator& ranks = messages_->ranks();
@@ -288,7 +288,7 @@ class ElectrostaticSlabsCuda final : public PlasmaField<Real> {
     task_.density = modes_.data();
   }
 
-  Field<Real> deposited() override { return this->layers(density_.data(), slab_.count, row_values()); }
+  DepositedFields<Real> deposited() override { return {this->layers(density_.data(), slab_.count, row_values())}; }
 
   void start() override {
     device_.make_current();

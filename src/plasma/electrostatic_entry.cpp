@@ -25,6 +25,7 @@ PlasmaFieldEntry electrostatic_entry() {
   return {.name = "electrostatic",
           .deposits = PlasmaDeposit::charge,
           .gathers = PlasmaGather::electric,
+          .openpmd_parameters = "electrostatic, spectral: phi_k = S(k)^2 rho_k / k^2",
           .parts =
               [](const PlasmaOptions& options) {
                 std::vector<PlasmaFieldPart> parts{PlasmaFieldPart::density, PlasmaFieldPart::potential};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +20,7 @@ namespace pergola {
 namespace {
 
 std::vector<PlasmaFieldEntry>& field_registry() {
-  static std::vector<PlasmaFieldEntry> entries{electrostatic_entry()};
+  static std::vector<PlasmaFieldEntry> entries{electrostatic_entry(), electromagnetic_entry()};
   return entries;
 }
 
@@ -27,12 +28,16 @@ std::string saved_name(const std::string& name) { return "plasma.field." + name;
 
 }  // namespace
 
-const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options) {
+std::vector<std::string> plasma_field_names() {
   std::vector<std::string> names;
-  for (const auto& entry : field_registry()) {
+  for (const auto& entry : field_registry()) names.push_back(entry.name);
+  return names;
+}
+
+const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options) {
+  for (const auto& entry : field_registry())
     if (entry.name == options.field) return entry;
-    names.push_back(entry.name);
-  }
+  const std::vector<std::string> names = plasma_field_names();
   const std::string near = nearest_name(options.field, names);
   throw Error(ErrorKind::input,
               fmt::format("plasma.field: expected {}, found \"{}\"{}", fmt::join(names, ", "), options.field,
@@ -45,6 +50,14 @@ std::vector<PlasmaFieldPart> plasma_field_parts(const PlasmaOptions& options) {
   return plasma_field_entry(options).parts(options);
 }
 
+bool is_displaced(const PlasmaOptions& options, PlasmaFieldPart part, int axis) {
+  const int component = axis_of(part);
+  if (component < 0 || axis >= options.dimensions || plasma_field_entry(options).gathers == PlasmaGather::electric)
+    return false;
+  const bool magnetic = part >= magnetic_part(0) && part < current_part(0);
+  return magnetic ? component != axis : component == axis;
+}
+
 template <class Real>
 PlasmaField<Real>::PlasmaField(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
     : device_(device), options_(options), ranks_(std::move(ranks)), slab_(options, ranks_.get()) {
@@ -53,12 +66,14 @@ PlasmaField<Real>::PlasmaField(const Device& device, const PlasmaOptions& option
 
 template <class Real>
 std::vector<double> PlasmaField<Real>::values(PlasmaFieldPart part) {
-  if (part == PlasmaFieldPart::density) return values_on_host(device_, deposited().read_only());
-  const int axis = static_cast<int>(part) - static_cast<int>(PlasmaFieldPart::electric_x);
-  if (axis < 0 || axis >= options_.dimensions)
+  const auto parts = plasma_field_parts(options_);
+  if (part == PlasmaFieldPart::potential || std::find(parts.begin(), parts.end(), part) == parts.end())
     throw Error(ErrorKind::input, "plasma: the field solver " + options_.field + " does not have this field");
+  if (part == PlasmaFieldPart::density) return values_on_host(device_, deposited().density.read_only());
+  const auto axis = static_cast<std::size_t>(axis_of(part));
+  if (part >= current_part(0)) return values_on_host(device_, deposited().current[axis].read_only());
   const auto fields = gathered();
-  const auto& field = fields.electric[static_cast<std::size_t>(axis)];
+  const auto& field = part >= magnetic_part(0) ? fields.magnetic[axis] : fields.electric[axis];
   const std::int64_t before = (slab_.first - fields.window.first) * slab_.rows_in_layer() * field.pitch;
   return values_on_host(device_, layers(field.data ? field.data + before : nullptr, slab_.count, field.pitch));
 }
@@ -93,10 +108,7 @@ void PlasmaField<Real>::restore(StateInput& from) {
     if (values.empty()) continue;
     from.read(saved_name(name), static_cast<std::uint64_t>(slab_.first * layer) * bytes, values.data(),
               values.size() * bytes);
-    std::vector<Real> padded(static_cast<std::size_t>(own.size()));
-    const auto nx = static_cast<std::size_t>(own.nx), pitch = static_cast<std::size_t>(own.pitch);
-    for (std::size_t k = 0; k < values.size(); ++k) padded[k / nx * pitch + k % nx] = static_cast<Real>(values[k]);
-    device_.memory().from_host(own.data, padded.data(), padded.size() * sizeof(Real));
+    values_to_device(device_, values, own);
   }
 }
 

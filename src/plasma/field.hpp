@@ -1,13 +1,14 @@
 #pragma once
 /// The seam of a plasma's field: a solver makes what particles gather from what they deposit; its entry describes it.
 ///
-/// Use: particles deposit into deposited(), then start(). A step: particles move by gathered() and deposit again, then
-/// advance(). A solver whose fields follow from the deposits alone has no state. Any other lists its fields in state():
-/// they are saved by name and restored, for any number of ranks, and resume() replaces start().
-/// With ranks each has the layers of its slab (plasma/tiles.hpp), in gathered() also layers around it, or all of the
-/// box. start(), resume(), advance(), values(), energy(), save() and restore() are then collective. Always: the same
-/// bits from run to run and for any number of threads and ranks; the memory of deposited() and gathered() stays where
-/// it is, so that steps can be recorded (device/step_graph.hpp).
+/// Use: particles deposit into deposited(), then start(). A step from t to t + dt: particles at x(t) get velocities at
+/// t + dt/2 by gathered(), whose fields are all at t, then positions x(t + dt); they deposit their charge there, or the
+/// charge that they have moved; advance() makes the fields at t + dt. A solver whose fields follow from the deposits
+/// alone has no state. Any other lists its fields in state(): they are saved by name and restored, for any number of
+/// ranks, and resume() replaces start(). With ranks each has the layers of its slab (plasma/tiles.hpp), in gathered()
+/// also layers around it, or all of the box. start(), resume(), advance(), values(), energy(), save() and restore() are
+/// then collective. Always: the same bits from run to run and for any number of threads and ranks; the memory of
+/// deposited() and gathered() stays where it is, so that steps can be recorded (device/step_graph.hpp).
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,9 +24,29 @@
 namespace pergola {
 
 /// A field on the grid, as files and pages show it.
-enum class PlasmaFieldPart { density, potential, electric_x, electric_y, electric_z };
-inline PlasmaFieldPart electric_part(int axis) {
-  return static_cast<PlasmaFieldPart>(static_cast<int>(PlasmaFieldPart::electric_x) + axis);
+enum class PlasmaFieldPart {
+  density,
+  potential,
+  electric_x,
+  electric_y,
+  electric_z,
+  magnetic_x,
+  magnetic_y,
+  magnetic_z,
+  current_x,  // of charge, over the last step
+  current_y,
+  current_z
+};
+inline PlasmaFieldPart component_of(PlasmaFieldPart first, int axis) {
+  return static_cast<PlasmaFieldPart>(static_cast<int>(first) + axis);
+}
+inline PlasmaFieldPart electric_part(int axis) { return component_of(PlasmaFieldPart::electric_x, axis); }
+inline PlasmaFieldPart magnetic_part(int axis) { return component_of(PlasmaFieldPart::magnetic_x, axis); }
+inline PlasmaFieldPart current_part(int axis) { return component_of(PlasmaFieldPart::current_x, axis); }
+/// The axis of a component; density and potential have none, −1.
+inline int axis_of(PlasmaFieldPart part) {
+  const int component = static_cast<int>(part) - static_cast<int>(PlasmaFieldPart::electric_x);
+  return component < 0 ? -1 : component % 3;
 }
 
 /// A field that a checkpoint keeps, in this rank's layers on the device.
@@ -42,13 +63,17 @@ class PERGOLA_API PlasmaField {
   PlasmaField(const PlasmaField&) = delete;
   PlasmaField& operator=(const PlasmaField&) = delete;
 
-  /// The memory that particles deposit into: the charge density in this rank's layers. The solver leaves it as it is.
-  virtual Field<Real> deposited() = 0;
+  /// The memory that particles deposit into, in this rank's layers: the charge density, and a current if the entry says
+  /// so. The solver leaves it as it is.
+  virtual DepositedFields<Real> deposited() = 0;
   virtual GatheredFields<Real> gathered() = 0;
   /// The fields at time 0, of particles that have been deposited and have not moved.
   virtual void start() = 0;
   /// The same after restore(): finds what is not in the state.
   virtual void resume() { start(); }
+  /// The time before the next advance(): from_time + steps · step, with the step of the calls that follow. Called
+  /// before these, as a recording does not know the time.
+  virtual void set_time(double /*from_time*/, std::int64_t /*steps*/) {}
   /// The fields a time `step` later, of particles that have moved there. Launches, and does not wait.
   virtual void advance(double step) = 0;
 
@@ -93,6 +118,8 @@ struct PlasmaFieldEntry {
   std::string name;
   PlasmaDeposit deposits = PlasmaDeposit::charge;
   PlasmaGather gathers = PlasmaGather::electric;
+  /// How openPMD files name the solver, and its equation.
+  std::string openpmd_name = "other", openpmd_parameters{};
   /// The fields that values() has, in the order of files.
   std::vector<PlasmaFieldPart> (*parts)(const PlasmaOptions& options) = nullptr;
   /// Expected bytes on the device, with numbers of `real_bytes`: of several ranks for the largest slab.
@@ -105,11 +132,15 @@ struct PlasmaFieldEntry {
 
 // Each in plasma/NAME_entry.cpp.
 PlasmaFieldEntry electrostatic_entry();
+PlasmaFieldEntry electromagnetic_entry();
 
+PERGOLA_API std::vector<std::string> plasma_field_names();
 /// The entry of options.field. Throws Error(input) with the nearest valid name.
 PERGOLA_API const PlasmaFieldEntry& plasma_field_entry(const PlasmaOptions& options);
 /// Adds a field solver. Call it before the first plasma is made, from one thread.
 PERGOLA_API void register_plasma_field(PlasmaFieldEntry entry);
+/// Whether the values of a field are ½ cell above the grid points along an axis, as GatheredFields says.
+PERGOLA_API bool is_displaced(const PlasmaOptions& options, PlasmaFieldPart part, int axis);
 /// The fields of options.field, in the order of files.
 PERGOLA_API std::vector<PlasmaFieldPart> plasma_field_parts(const PlasmaOptions& options);
 

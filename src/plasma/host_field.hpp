@@ -2,7 +2,7 @@
 /// Fields of a plasma on the host, for output: without padding, and gathered from the slabs of ranks.
 ///
 /// Device fields have padded rows and each rank has its layers; files and pages need plain arrays, x fastest:
-/// values_on_host() copies a field, fields_on_host() all that particles gather.
+/// values_on_host() copies a field, values_to_device() writes one, fields_on_host() copies all that particles gather.
 /// gather_layers() gives every rank the box, gather_block() gives rank 0 a part of it. kick_on_host() brings velocities
 /// to the time of positions for output, without a change of the simulation's particles.
 #include <vector>
@@ -31,15 +31,31 @@ std::vector<double> values_on_host(const Device& device, const Field<const Real>
   return values;
 }
 
+/// The reverse: writes values to a field on a device, and zeros to its padding. Waits.
+template <class Real>
+void values_to_device(const Device& device, const std::vector<double>& values, const Field<Real>& field) {
+  if (values.empty()) return;
+  std::vector<Real> padded(static_cast<std::size_t>(field.size()));
+  const auto nx = static_cast<std::size_t>(field.nx), pitch = static_cast<std::size_t>(field.pitch);
+  for (std::size_t k = 0; k < values.size(); ++k) padded[k / nx * pitch + k % nx] = static_cast<Real>(values[k]);
+  device.memory().from_host(field.data, padded.data(), padded.size() * sizeof(Real));
+}
+
+/// The grid of the box, for solvers of mesh/.
+Grid plasma_grid(const PlasmaOptions& options);
+
 /// What particles gather, in the layers of `window`.
 struct HostFields {
-  std::array<std::vector<double>, 3> electric;
+  std::array<std::vector<double>, 3> electric, magnetic;
   plasma::LayerWindow window;
 };
 template <class Real>
 HostFields fields_on_host(const Device& device, const GatheredFields<Real>& fields) {
-  HostFields result{{}, fields.window};
-  for (std::size_t a = 0; a < 3; ++a) result.electric[a] = values_on_host(device, fields.electric[a]);
+  HostFields result{{}, {}, fields.window};
+  for (std::size_t a = 0; a < 3; ++a) {
+    result.electric[a] = values_on_host(device, fields.electric[a]);
+    result.magnetic[a] = values_on_host(device, fields.magnetic[a]);
+  }
   return result;
 }
 

@@ -123,20 +123,20 @@ struct PackDepartures {
 };
 
 /// Puts received particles into the inboxes of their groups and lists those without room. The first pass takes all
-/// particles and counts their charge.
+/// particles and counts their charge, unless those that sent them have counted currents.
 template <int dimensions, int points, class Real>
 struct TakeArrivals {
   Groups<Real> all;
   const Departure<Real>* arrived;
   const std::uint32_t* some;  // indices of those to take; null: all, the first pass
   std::uint32_t* waiting;
-  SlabSums charge;  // of the first species
+  SlabSums charge;  // of the first species; without sums: not counted
   std::int64_t next_species;
 
   __device__ void operator()(std::int64_t k) const {
     const std::int64_t i = some ? some[k] : k;
     const Departure<Real> one = arrived[i];
-    if (!some) {
+    if (!some && charge.sum) {
       int tile[3];
       all.box.find(one.tile, tile);
       SlabSums sums = charge;

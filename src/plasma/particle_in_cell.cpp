@@ -104,6 +104,7 @@ class ParticleInCellOf final : public ParticleInCell {
   void advance(std::int64_t count, double step) override {
     if (!particles_) throw Error(ErrorKind::input, "plasma: advance() before start()");
     if (behind_ != 0.5 * step) from_time_ = time(), from_steps_ = steps_;
+    field_->set_time(from_time_, steps_ - from_steps_);
     for (std::int64_t done = 0; done < count;) {
       // Steps as long as the one before run in batches; after each the particles are checked.
       const bool alike = behind_ == 0.5 * step;
@@ -140,7 +141,12 @@ class ParticleInCellOf final : public ParticleInCell {
     return {field_->energy(), particles_->measure(field_->gathered(), behind_)};
   }
   const plasma::TileSlab& slab() const override { return slab_; }
-  std::vector<double> field(PlasmaFieldPart part) const override { return field_->values(part); }
+  /// The density of particles that deposit currents is counted when it is wanted.
+  std::vector<double> field(PlasmaFieldPart part) const override {
+    if (part == PlasmaFieldPart::density && options_.light_speed > 0)
+      particles_->deposit_charge(field_->deposited().density);
+    return field_->values(part);
+  }
   PlasmaFields fields() const override {
     PlasmaFields fields;
     for (const PlasmaFieldPart part : plasma_field_parts(options_)) fields[part] = field(part);

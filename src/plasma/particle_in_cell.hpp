@@ -42,12 +42,13 @@ struct PlasmaEnergies {
 /// All fields on the host at one time, x fastest, without padding. Those that the field solver does not have are empty.
 struct PlasmaFields {
   std::vector<double> density, potential;
-  std::array<std::vector<double>, 3> electric;
+  std::array<std::vector<double>, 3> electric{}, magnetic{}, current{};
 
   std::vector<double>& operator[](PlasmaFieldPart part) {
     if (part == PlasmaFieldPart::density) return density;
     if (part == PlasmaFieldPart::potential) return potential;
-    return electric[static_cast<std::size_t>(part) - static_cast<std::size_t>(PlasmaFieldPart::electric_x)];
+    const auto component = static_cast<std::size_t>(part) - static_cast<std::size_t>(PlasmaFieldPart::electric_x);
+    return (component < 3 ? electric : component < 6 ? magnetic : current)[component % 3];
   }
   const std::vector<double>& operator[](PlasmaFieldPart part) const { return const_cast<PlasmaFields&>(*this)[part]; }
 };

@@ -2,10 +2,10 @@
 /// CUDA only: the push, one pass over the particles.
 ///
 /// A block takes a part of a group. (1) It copies the tile's field to shared memory, (2) gathers from there, (3) pushes
-/// the particles in place and (4) counts their charge at the new places in shared memory. A particle that leaves the
-/// tile goes to the inbox of its new group, or to the outbox if another rank has its tile. Charge is counted in
-/// fixed-point units, so the order of the particles does not matter. Units: places in grains (2^−place_bits of a cell)
-/// from the corner of the tile, velocities in cells ω_p.
+/// the particles in place and (4) counts their charge at the new places in shared memory, or with a relativistic pusher
+/// the currents of their moves. A particle that leaves the tile goes to the inbox of its new group, or to the outbox if
+/// another rank has its tile. Charge is counted in fixed-point units, so the order of the particles does not matter.
+/// Units: places in grains (2^−place_bits of a cell) from the corner of the tile, velocities in cells ω_p.
 #include <type_traits>
 
 #include "plasma/tiles_cuda.cuh"
@@ -27,9 +27,11 @@ struct PushTask {
   int first_group = 0;  // of the species
   int parts = 1;        // of a group
   GridField<Real> field;
-  SlabSums charge;
+  SlabSums charge;                  // or the current along x
+  std::int64_t next_component = 0;  // from a current to the next
   physics::BorisFactors<Real> factors;
   Real drift = 0;  // in grains per velocity
+  Real time = 0;   // of the drift
 };
 
 /// Threads of a block, particles per thread at a time, and blocks that a multiprocessor should hold.
@@ -52,9 +54,10 @@ struct TilePatch {
   static constexpr int field_points = field_x * field_y * field_z, charge_points = charge_x * charge_y * charge_z;
 };
 
-/// Particles that may be counted before the sums are written out, so that 32 bits hold their charge. The sums begin at
-/// `charge_bias`, because a share may be some units below zero.
-inline constexpr int most_counted = 3840;
+/// Particles that may be counted before the sums are written out, so that 32 bits hold their charge, or currents of
+/// either sign. The sums of charge begin at `charge_bias`, because a share may be some units below zero.
+template <bool relativistic>
+inline constexpr int most_counted = relativistic ? 1920 : 3840;
 inline constexpr unsigned charge_bias = 1u << 17;
 
 /// The components of the field at a point (two dimensions: at a point and its neighbour along x), read at once.
@@ -78,17 +81,26 @@ class TilePush {
   static constexpr int dimensions = Kind::dimensions, velocities = Kind::velocities, points = Kind::points;
   using Patch = TilePatch<dimensions, points>;
   using Sums = std::conditional_t<slab, SlabSums, ChargeSums>;
-  static constexpr bool counts_in_shared = sizeof(Real) == 4;  // else straight on the grid, in 64 bits
-  static constexpr bool paired = dimensions == 2 && points == 2 && sizeof(Real) == 4;
+  static constexpr bool relativistic = Kind::Pusher::relativistic;
+  static constexpr int currents = relativistic ? 3 : 1;  // or the charge
+  // What does not fit into 48 KB with the lists of particles is read from the grid, and counted there in 64 bits.
+  static constexpr int field_bytes = relativistic ? 6 * Patch::field_points * static_cast<int>(sizeof(Real)) : 0;
+  static constexpr int sums_bytes = relativistic ? currents * Patch::charge_points * 4 : 0;
+  static constexpr bool field_in_shared = field_bytes <= 40000;
+  static constexpr bool counts_in_shared = sizeof(Real) == 4 && field_bytes + sums_bytes <= 40000;
+  static constexpr bool paired = dimensions == 2 && points == 2 && sizeof(Real) == 4 && !relativistic;
   static constexpr int place_bits = physics::PlasmaCounts<Real>::place_bits;
   using Values = FieldValues<Real, paired ? 4 : dimensions == 2 ? 2 : sizeof(Real) == 4 ? 4 : 3>;
 
   static constexpr int warps = Shape::threads / 32, at_once = Shape::threads * Shape::each;
-  static constexpr int of_warp = (most_counted + at_once - 1) / at_once * 32 * Shape::each;
+  static constexpr int at_most = most_counted<relativistic>;
+  static constexpr int of_warp = (at_most + at_once - 1) / at_once * 32 * Shape::each;
+  static constexpr unsigned bias = relativistic ? 0 : charge_bias;
 
   struct Shared {
-    Values field[Patch::field_points];
-    unsigned charge[counts_in_shared ? Patch::charge_points : 1];
+    Values field[relativistic ? 1 : Patch::field_points];
+    Real component[relativistic ? 6 : 1][relativistic && field_in_shared ? Patch::field_points : 1];
+    unsigned charge[counts_in_shared ? currents * Patch::charge_points : 1];
     std::uint16_t left[warps][of_warp];  // a warp's particles that did not stay within the tile
   };
 
@@ -100,7 +112,7 @@ class TilePush {
     begin_ = task.all.begin[group_];
   }
 
-  /// The work of one block: pieces of at most most_counted particles, with the charge written out after each.
+  /// The work of one block: pieces of at most at_most particles, with the charge written out after each.
   __device__ __forceinline__ void run() {
     const int count = static_cast<int>(task_.all.count[group_]), part = static_cast<int>(blockIdx.x) % task_.parts;
     const int size = ((count + task_.parts - 1) / task_.parts + 31) / 32 * 32;
@@ -108,9 +120,9 @@ class TilePush {
     if (begin >= end) return;
     load_field();
     clear_charge();
-    for (int from = begin; from < end; from += most_counted) {
+    for (int from = begin; from < end; from += at_most) {
       __syncthreads();
-      const int left = push(from, min(from + most_counted, end));
+      const int left = push(from, min(from + at_most, end));
       hand_over(from, left);
       __syncthreads();
       write_charge();
@@ -134,8 +146,9 @@ class TilePush {
     if constexpr (velocities == 3) s.velocity[2] = v.z;
   }
 
-  __device__ __forceinline__ Vec3<Real> pushed(const State& s, const Vec3<Real>& electric) const {
-    return Kind::Pusher::template push<dimensions, velocities>(velocity_of(s), electric, task_.factors);
+  template <class Fields>
+  __device__ __forceinline__ Vec3<Real> pushed(const State& s, const Fields& fields) const {
+    return Kind::Pusher::template push<dimensions, velocities>(velocity_of(s), fields, task_.factors);
   }
 
   /// Calls body(k, ix, iy, iz) for the points of a patch of x · y · z points that begins at −below of the tile's
@@ -159,12 +172,18 @@ class TilePush {
 
   /// Copies the field around the tile into shared memory.
   __device__ __forceinline__ void load_field() {
+    if constexpr (!field_in_shared) return;
     const auto& field = task_.field;
     const int cells[3] = {field.of[0].nx, field.of[0].ny, field.of[0].nz};
     each_point<Patch::field_x, Patch::field_y, Patch::field_z, Patch::field_below>(
         cells, [&](int k, int ix, int iy, int iz) {
-          Values values{};
           const std::int64_t at = field.template index<dimensions, slab>(ix, iy, iz);
+          if constexpr (relativistic) {
+#pragma unroll
+            for (int c = 0; c < 6; ++c) shared_.component[c][k] = field.of[c].data[at];
+            return;
+          }
+          Values values{};
 #pragma unroll
           for (int a = 0; a < dimensions; ++a) values.value[a] = field.of[a].data[at];
           if constexpr (paired) {
@@ -177,18 +196,40 @@ class TilePush {
 
   __device__ __forceinline__ void clear_charge() {
     if constexpr (counts_in_shared)
-      for (int k = static_cast<int>(threadIdx.x); k < Patch::charge_points; k += Shape::threads)
-        shared_.charge[k] = charge_bias;
+      for (int k = static_cast<int>(threadIdx.x); k < currents * Patch::charge_points; k += Shape::threads)
+        shared_.charge[k] = bias;
   }
 
-  __device__ __forceinline__ Vec3<Real> gather(const Number* place) const {
-    constexpr int layers = dimensions == 3 ? points : 1;
+  __device__ __forceinline__ auto gather(const Number* place) const {
+    if constexpr (relativistic && !field_in_shared)
+      return gather_from_grid<dimensions, points, slab, true>(task_.all.box, task_.field, tile_, place);
+    else
+      return gather_from_shared(place);
+  }
+  __device__ __forceinline__ auto gather_from_shared(const Number* place) const {
     const Cloud<dimensions, points, Real> cloud(place);
-    Real value[3][layers * points * points];
     const int at = ((dimensions == 3 ? cloud.first[2] + Patch::field_below : 0) * Patch::field_y + cloud.first[1] +
                     Patch::field_below) *
                        Patch::field_x +
                    cloud.first[0] + Patch::field_below;
+    if constexpr (relativistic)
+      return staggered_at(cloud, place, [&](auto half, int component, Real* to) {
+        using Part = physics::StaggeredCloud<dimensions, points, decltype(half)::value>;
+#pragma unroll
+        for (int k = 0; k < Part::z; ++k)
+#pragma unroll
+          for (int j = 0; j < Part::y; ++j)
+#pragma unroll
+            for (int i = 0; i < Part::x; ++i)
+              to[(k * Part::y + j) * Part::x + i] =
+                  shared_.component[component][at + (k * Patch::field_y + j) * Patch::field_x + i];
+      });
+    else
+      return electric_at(cloud, at);
+  }
+  __device__ __forceinline__ Vec3<Real> electric_at(const Cloud<dimensions, points, Real>& cloud, int at) const {
+    constexpr int layers = dimensions == 3 ? points : 1;
+    Real value[3][layers * points * points];
 #pragma unroll
     for (int k = 0; k < layers; ++k)
 #pragma unroll
@@ -224,24 +265,43 @@ class TilePush {
     }
   }
 
+  /// Counts the currents of a move from a place in the tile to one at most a cell outside.
+  template <class Any>
+  __device__ __forceinline__ void add_currents(const Any* from, const Any* to, Real across) {
+    if constexpr (counts_in_shared)
+      each_current<dimensions, points>(from, to, across, [&](int c, int x, int y, int z, auto flux) {
+        constexpr int below = Patch::charge_below;
+        const int layer = dimensions == 3 ? z + below : 0;
+        const int at = (layer * Patch::charge_y + y + below) * Patch::charge_x + x + below;
+        atomicAdd(&shared_.charge[c * Patch::charge_points + at], static_cast<unsigned>(flux));
+      });
+    else
+      add_currents_on_grid<dimensions, points>(task_.all.box, charge(), task_.next_component, tile_, from, to, across);
+  }
+
   /// One step of a particle that stays in the tile; else false, and the particle is unchanged.
   __device__ __forceinline__ bool step(State& s) {
     if (s.place[0] < 0) return false;
     State next = s;
-    set_velocity(next, pushed(s, gather(s.place)));
+    const Vec3<Real> after = pushed(s, gather(s.place));
+    set_velocity(next, after);
+    const Vec3<Real> motion = Kind::Pusher::motion(after, task_.factors);
     bool stays = true;
     Real farthest = 0;
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) {
-      const Real moved = next.velocity[a] * task_.drift;
+      const Real moved = (a == 0 ? motion.x : a == 1 ? motion.y : motion.z) * task_.drift;
       farthest += fabs(moved);  // not a number if one is not
       next.place[a] += grains(moved);
       using Unsigned = std::make_unsigned_t<Number>;
       stays = stays && static_cast<Unsigned>(next.place[a]) < static_cast<Unsigned>(width_[a]);
     }
-    if (!stays || !(farthest < static_cast<Real>(Number{64} << place_bits))) return false;
+    if (!stays || !(farthest < static_cast<Real>(Number{relativistic ? 1 : 64} << place_bits))) return false;
+    if constexpr (relativistic)
+      add_currents(s.place, next.place, motion.z * task_.time);
+    else
+      deposit(next.place);
     s = next;
-    deposit(s.place);
     return true;
   }
   /// A displacement as a whole number of grains, to the nearest.
@@ -322,26 +382,45 @@ class TilePush {
 #pragma unroll
     for (int a = 0; a < velocities; ++a) one.state.velocity[a] = all.slots.velocity[a][slot];
     const bool was_away = one.state.place[0] < 0;
-    Vec3<Real> electric;
+    Vec3<Real> after;
     if (was_away) {
       one.state.place[0] = mark_away(one.state.place[0]);
       all.box.find(static_cast<int>(all.away[slot]), one.tile);
-      electric = gather_from_grid<dimensions, points, slab>(all.box, task_.field, one.tile, one.state.place);
+      after = pushed(one.state, gather_from_grid<dimensions, points, slab, relativistic>(all.box, task_.field, one.tile,
+                                                                                         one.state.place));
     } else {
 #pragma unroll
       for (int a = 0; a < 3; ++a) one.tile[a] = tile_[a];
-      electric = gather(one.state.place);
+      after = pushed(one.state, gather(one.state.place));
     }
-    set_velocity(one.state, pushed(one.state, electric));
+    set_velocity(one.state, after);
+    const Vec3<Real> motion = Kind::Pusher::motion(after, task_.factors);
     bool near = !was_away, finite = true;
+    constexpr Real farthest = relativistic ? static_cast<Real>(Number{1} << place_bits) : Real(0x1p62);
+    std::int64_t from[3];
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) {
-      one.place[a] = one.state.place[a] + physics::displacement(one.state.velocity[a], task_.drift);
+      const Real along = a == 0 ? motion.x : a == 1 ? motion.y : motion.z;
+      from[a] = one.state.place[a];
+      one.place[a] = from[a] + physics::displacement(along, task_.drift);
       near = near && one.place[a] >= -(std::int64_t{1} << place_bits) &&
              one.place[a] < width_[a] + (std::int64_t{1} << place_bits);
-      finite = finite && fabs(one.state.velocity[a] * task_.drift) < Real(0x1p62);
+      finite = finite && fabs(along * task_.drift) < farthest;
     }
-    const bool counts = stays_here(one);  // else the receiving rank counts it
+    if constexpr (relativistic) {
+      // This rank counts all of the move.
+      const Real across = motion.z * task_.time;
+      if (!finite) {
+#pragma unroll
+        for (int a = 0; a < dimensions; ++a) one.place[a] = from[a];
+      } else if (near) {
+        add_currents(from, one.place, across);
+      } else {
+        add_currents_on_grid<dimensions, points>(all.box, charge(), task_.next_component, one.tile, from, one.place,
+                                                 across);
+      }
+    }
+    const bool counts = !relativistic && stays_here(one);  // else the receiving rank counts it
     if (near && counts) deposit(one.place);
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) {
@@ -435,10 +514,14 @@ class TilePush {
       const auto& to = charge();
       each_point<Patch::charge_x, Patch::charge_y, Patch::charge_z, Patch::charge_below>(
           to.cells, [&](int k, int ix, int iy, int iz) {
-            const unsigned sum = shared_.charge[k];
-            shared_.charge[k] = charge_bias;
-            if (sum == charge_bias) return;
-            atomicAdd(to.row(iy, iz) + ix, static_cast<unsigned long long>(static_cast<long long>(sum) - charge_bias));
+#pragma unroll
+            for (int c = 0; c < currents; ++c) {
+              const unsigned sum = shared_.charge[c * Patch::charge_points + k];
+              shared_.charge[c * Patch::charge_points + k] = bias;
+              if (sum == bias) continue;
+              const long long units = relativistic ? static_cast<int>(sum) : static_cast<long long>(sum) - bias;
+              atomicAdd(to.row(iy, iz) + c * task_.next_component + ix, static_cast<unsigned long long>(units));
+            }
           });
     }
   }

@@ -1,13 +1,15 @@
 #pragma once
 /// Loops over the particles of one tile: they take the time of a step on the CPU.
 ///
-/// TileLoops is a table of functions for one kind of plasma (dimensions, velocities, cloud, magnetic field, precision),
-/// compiled once per instruction set from plasma/tile_loops.inl. Charge is counted in whole units into the tile's patch
-/// of the grid, so the order of the particles does not matter. The functions after it treat single particles: those
-/// that leave the tile, and the scalar end of the loops.
+/// TileLoops is a table of functions for one kind of plasma (dimensions, velocities, cloud, pusher, precision),
+/// compiled once per instruction set from plasma/tile_loops.inl. What particles deposit, charge or with a relativistic
+/// pusher currents, is counted in whole units into the tile's patches of the grid, so the order of the particles does
+/// not matter. The functions after it treat single particles: those that leave the tile, and the scalar end of the
+/// loops.
 #include <cmath>
 #include <vector>
 
+#include "physics/plasma_current.hpp"
 #include "plasma/tiles.hpp"
 
 namespace pergola::plasma {
@@ -19,9 +21,10 @@ struct PushTask {
   const TileGrid* grid = nullptr;
   int tile = 0;
   std::array<int, 3> at{};      // where the tile is, in tiles
-  const Real* field = nullptr;  // components of the electric field one after the other, each a Patch
+  const Real* field = nullptr;  // components of the gathered field one after the other, each a Patch
   physics::BorisFactors<Real> factors{};
   Real drift = 0;  // grains per velocity
+  Real time = 0;   // of the drift
 };
 
 /// What a push leaves over: particles that leave the tile with their old places, and particles that cannot be moved,
@@ -34,7 +37,8 @@ struct PushRest {
 };
 
 /// Measures of a tile's particles with velocities a kick ahead: first the largest v² and |v|, then sums over the
-/// components of v² and of v in fixed-point units, which do not depend on the order.
+/// components of v² (relativistic: of twice the kinetic energy by mass) and of v in fixed-point units, which do not
+/// depend on the order.
 struct TileBounds {
   double square = 0, component = 0;
 };
@@ -47,14 +51,16 @@ template <class Real>
 struct TileLoops {
   using Particles = TileParticles<Real>;
 
-  /// Values of a Patch.
-  int patch_size = 0;
+  int patch_size = 0;  // values of a Patch
+  int components = 0;  // of the gathered field
+  int currents = 0;    // that a push counts, each in a Patch with a margin, of current_size values; 0: charge
+  int current_size = 0;
   /// Copies a field component around the tile into a patch; `field` begins with the window's first layer.
   void (*fetch)(const TileGrid& grid, int tile, const Real* field, const LayerWindow& window, std::int64_t pitch,
                 Real* patch);
-  /// Moves the particles; adds the charge of those that stay to `charge`, a patch.
-  void (*push)(const PushTask<Real>& task, const Particles& particles, std::int64_t* charge, PushRest<Real>& rest);
-  /// Adds the charge of all particles.
+  /// Moves the particles; adds the charge of those that stay, or the currents of all, to `counts`.
+  void (*push)(const PushTask<Real>& task, const Particles& particles, std::int64_t* counts, PushRest<Real>& rest);
+  /// Adds the charge of all particles to a patch.
   void (*deposit)(const Particles& particles, std::int64_t* charge);
   void (*deposit_one)(const typename physics::PlasmaCounts<Real>::Place* place, std::int64_t* charge);
   void (*find_bounds)(const PushTask<Real>& task, const Particles& particles, TileBounds& bounds);
@@ -106,19 +112,44 @@ void deposit_one(const typename physics::PlasmaCounts<Real>::Place* place, std::
   charge[first + cloud_offset<dimensions, points>(last)] += rest;
 }
 
+/// Adds the charge of a particle to a patch as the currents of moving particles change it.
+template <int dimensions, int points, class Real>
+void deposit_whole(const typename physics::PlasmaCounts<Real>::Place* place, std::int64_t* charge) {
+  using Area = Patch<dimensions, points>;
+  using Place = typename physics::PlasmaCounts<Real>::Place;
+  constexpr int bits = physics::PlasmaCounts<Real>::place_bits;
+  constexpr Place half = points == 3 ? Place{1} << (bits - 1) : 0;
+  Real inside[dimensions];
+  int first = 0;
+  for (int a = dimensions - 1; a >= 0; --a) {
+    inside[a] = physics::inside_cell<points, Real>(place[a]);
+    first = first * Area::side + static_cast<int>((place[a] + half) >> bits) - (points - 2) + Area::before;
+  }
+  Place share[cloud_size<dimensions, points>];
+  physics::whole_shares<dimensions, points>(inside, share);
+  for (int p = 0; p < cloud_size<dimensions, points>; ++p)
+    charge[first + cloud_offset<dimensions, points>(p)] += share[p];
+}
+
+/// What is left to do for a particle that leaves its tile: all of its move, only to find its tile, or nothing, because
+/// it cannot be moved.
+enum class LeaverMove { due, done, impossible };
+
 /// The new place of a particle with its new velocity; false if its velocity is not finite or out of bounds.
 template <int dimensions, int velocities, class Real>
-bool find_new_place(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t i,
+bool find_new_place(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t i, LeaverMove move,
                     Leaver<Real>& particle) {
   using Place = typename physics::PlasmaCounts<Real>::Place;
   constexpr Real bound = static_cast<Real>(std::int64_t{1} << 60);
   for (int a = 0; a < velocities; ++a) {
     particle.velocity[a] = particles.velocity(a)[i];
-    if (!(std::fabs(particle.velocity[a] * task.drift) < bound)) return false;
+    if (move == LeaverMove::due && !(std::fabs(particle.velocity[a] * task.drift) < bound)) return false;
   }
+  if (move == LeaverMove::impossible) return false;
   auto tile = task.at;
   for (int a = 0; a < dimensions; ++a) {
-    std::int64_t place = particles.place(a)[i] + physics::displacement(particle.velocity[a], task.drift);
+    const bool due = move == LeaverMove::due;
+    std::int64_t place = particles.place(a)[i] + (due ? physics::displacement(particle.velocity[a], task.drift) : 0);
     physics::settle<Real>(task.grid->axis[a], tile[a], place);
     particle.place[a] = static_cast<Place>(place);
   }
@@ -129,21 +160,22 @@ bool find_new_place(const PushTask<Real>& task, const TileParticles<Real>& parti
 /// Finishes the step of a particle that has its new velocity but would leave the tile: puts it elsewhere in the tile
 /// (in a box of one tile), lists it as a leaver, or lists it as lost.
 template <int dimensions, int points, int velocities, class Real>
-void settle_leaver(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t i,
+void settle_leaver(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t i, LeaverMove move,
                    std::int64_t* charge, PushRest<Real>& rest) {
   Leaver<Real> moved;
   moved.rank = particles.rank()[i];
-  if (!find_new_place<dimensions, velocities>(task, particles, i, moved)) {
+  if (!find_new_place<dimensions, velocities>(task, particles, i, move, moved)) {
     rest.lost.push_back({moved.rank, {moved.velocity[0], moved.velocity[1], moved.velocity[2]}});
     for (int a = 0; a < dimensions; ++a) moved.place[a] = particles.place(a)[i];
     moved.tile = task.tile;
   }
   if (moved.tile == task.tile) {
     for (int a = 0; a < dimensions; ++a) particles.place(a)[i] = moved.place[a];
-    deposit_one<dimensions, points, Real>(moved.place, charge);
+    if (move == LeaverMove::due) deposit_one<dimensions, points, Real>(moved.place, charge);
   } else {
     rest.leavers.push_back(moved);
     rest.holes.push_back(static_cast<std::uint32_t>(i));
+    for (int a = 0; a < dimensions; ++a) particles.place(a)[i] = 0;  // old particles behind the last are in the tile
   }
 }
 

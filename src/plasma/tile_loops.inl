@@ -16,7 +16,7 @@ template <int dimensions, int points, int velocities, class Pusher, class Real>
 struct TilePusher {
   using Number = Pack<Real>;
 
-  TileField<dimensions, points, Real> field;
+  TileField<dimensions, points, Pusher::relativistic, Real> field;
   BorisFactors<Number> factors;
 
   explicit TilePusher(const PushTask<Real>& task) : field(task.field) {
@@ -25,7 +25,8 @@ struct TilePusher {
     factors = {pack(f.kick),
                pack(f.half_kick),
                {pack(f.t.x), pack(f.t.y), pack(f.t.z)},
-               {pack(f.s.x), pack(f.s.y), pack(f.s.z)}};
+               {pack(f.s.x), pack(f.s.y), pack(f.s.z)},
+               pack(f.per_light_squared)};
   }
   /// Finds the records for some vectors of particles.
   HWY_INLINE void find_records(const TileParticles<Real>& particles, std::int64_t begin, int vectors,
@@ -69,15 +70,29 @@ HWY_INLINE Whole<double> moved(Whole<double> place, Pack<double> grains, Whole<d
   return now;
 }
 
+/// Whether relativistic particles can be moved: their displacements are numbers below a cell.
+template <int dimensions, class Real>
+HWY_INLINE WholeMask<Real> can_move(const Pack<Real>* grains) {
+  const hn::ScalableTag<Real> real;
+  const hn::ScalableTag<WholeOf<Real>> tag;
+  const auto cell = hn::Set(real, physics::place_grains<Real>);
+  auto mask = hn::Lt(hn::Abs(grains[0].raw), cell);
+  for (int a = 1; a < dimensions; ++a) mask = hn::And(mask, hn::Lt(hn::Abs(grains[a].raw), cell));
+  return hn::RebindMask(tag, mask);
+}
+
 /// The push of all particles of a tile, in stages over vectors_together vectors: (1) records of their cells, (2) new
-/// velocities and places, (3) charge of those that stay, (4) the leavers, one by one. The last vector may be part full.
+/// velocities and places, (3) charge of those that stay, or currents of all, (4) the leavers, one by one. The last
+/// vector may be part full.
 template <int dimensions, int points, int velocities, class Pusher, class Real>
-void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t* charge,
+void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t* counts,
           PushRest<Real>& rest) {
   using Number = Pack<Real>;
+  constexpr bool relativistic = Pusher::relativistic;
   const hn::ScalableTag<WholeOf<Real>> tag;
   const TilePusher<dimensions, points, velocities, Pusher, Real> pusher(task);
-  TileCharge<dimensions, points, Real> counted(charge);
+  std::conditional_t<relativistic, TileCurrent<dimensions, points, Real>, TileCharge<dimensions, points, Real>> counted(
+      counts);
   const Number drift(task.drift);
   Whole<Real> last[dimensions];
   for (int a = 0; a < dimensions; ++a) {
@@ -89,35 +104,54 @@ void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std:
   alignas(64) std::int32_t offset[vectors_together * Number::size];
   for (std::int64_t begin = 0; begin < count; begin += vectors_together * Number::size) {
     const int vectors = vectors_from<Number::size>(begin, count);
-    WholeMask<Real> leaves[vectors_together];
+    WholeMask<Real> leaves[vectors_together], moves[vectors_together];
     pusher.find_records(particles, begin, vectors, offset);
     for (int vector = 0; vector < vectors; ++vector) {
       const std::int64_t i = begin + vector * Number::size;
       const auto held = i < whole ? all : some;
       const auto now = pusher.push(particles, i, offset + vector * Number::size);
       const Number velocity[3] = {now.velocity.x, now.velocity.y, now.velocity.z};
+      const Vec3<Number> motion = Pusher::motion(now.velocity, pusher.factors);
+      const Number grains[3] = {motion.x * drift, motion.y * drift, motion.z * drift};
       Whole<Real> place[dimensions], out = hn::Zero(tag);
-      for (int a = 0; a < dimensions; ++a) place[a] = moved(now.place[a], velocity[a] * drift, last[a], out);
+      for (int a = 0; a < dimensions; ++a) place[a] = moved(now.place[a], grains[a], last[a], out);
       leaves[vector] = hn::And(hn::Lt(out, hn::Zero(tag)), held);
-      const auto stays = hn::AndNot(leaves[vector], held);
+      auto stored = hn::AndNot(leaves[vector], held);
+      if constexpr (relativistic) {
+        stored = moves[vector] = hn::And(held, can_move<dimensions>(grains));
+        leaves[vector] = hn::Or(leaves[vector], hn::AndNot(moves[vector], held));
+      }
       for (int a = 0; a < dimensions; ++a)
-        hn::Store(hn::IfThenElse(stays, place[a], now.place[a]), tag, particles.place(a) + i);
+        hn::Store(hn::IfThenElse(stored, place[a], now.place[a]), tag, particles.place(a) + i);
       for (int a = 0; a < velocities; ++a) velocity[a].store(particles.velocity(a) + i);
-      Clouds<dimensions, points, Real> clouds;
-      clouds.find(place);
-      counted.stage(vector, clouds, stays);
+      if constexpr (relativistic) {
+        ChargeMove<dimensions, Number, WholePack<Real>> move;
+        for (int a = 0; a < dimensions; ++a) move.from[a].raw = now.place[a], move.to[a].raw = place[a];
+        move.across = motion.z * Number(task.time);
+        counted.stage_move(vector, move, stored);
+      } else {
+        Clouds<dimensions, points, Real> clouds;
+        clouds.find(place);
+        counted.stage_charge(vector, clouds, stored);
+      }
     }
     counted.add_staged(vectors);
     for (int vector = 0; vector < vectors; ++vector) {
       if (HWY_LIKELY(hn::AllFalse(tag, leaves[vector]))) continue;
-      std::uint8_t bits[8] = {};
+      std::uint8_t bits[8] = {}, done[8] = {};
       hn::StoreMaskBits(tag, leaves[vector], bits);
-      for (int k = 0; k < Number::size; ++k)
-        if (bits[k / 8] >> (k % 8) & 1)
-          settle_leaver<dimensions, points, velocities>(task, particles, begin + vector * Number::size + k, charge,
-                                                        rest);
+      if constexpr (relativistic) hn::StoreMaskBits(tag, moves[vector], done);
+      for (int k = 0; k < Number::size; ++k) {
+        if (!(bits[k / 8] >> (k % 8) & 1)) continue;
+        const LeaverMove move = !relativistic                ? LeaverMove::due
+                                : done[k / 8] >> (k % 8) & 1 ? LeaverMove::done
+                                                             : LeaverMove::impossible;
+        settle_leaver<dimensions, points, velocities>(task, particles, begin + vector * Number::size + k, move, counts,
+                                                      rest);
+      }
     }
   }
+  if constexpr (relativistic) counted.finish();
 }
 
 /// Charge of all particles at their present places, without a push.
@@ -135,9 +169,20 @@ void deposit(const TileParticles<Real>& particles, std::int64_t* charge) {
       Whole<Real> place[dimensions];
       for (int a = 0; a < dimensions; ++a) place[a] = hn::Load(tag, particles.place(a) + i);
       clouds.find(place);
-      counted.stage(vector, clouds, hn::FirstN(tag, static_cast<std::size_t>(count - i < size ? count - i : size)));
+      counted.stage_charge(vector, clouds,
+                           hn::FirstN(tag, static_cast<std::size_t>(count - i < size ? count - i : size)));
     }
     counted.add_staged(vectors);
+  }
+}
+
+/// The same in the shares that currents change. Seldom, hence one by one.
+template <int dimensions, int points, class Real>
+void deposit_all_whole(const TileParticles<Real>& particles, std::int64_t* charge) {
+  for (std::int64_t i = 0; i < particles.count(); ++i) {
+    WholeOf<Real> place[dimensions];
+    for (int a = 0; a < dimensions; ++a) place[a] = particles.place(a)[i];
+    deposit_whole<dimensions, points, Real>(place, charge);
   }
 }
 
@@ -180,10 +225,12 @@ template <int dimensions, int points, int velocities, class Pusher, class Real>
 void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, double squares_per_quantum,
             double components_per_quantum, TileSums& sums) {
   TileSums sum = sums;
+  const auto per_light_squared = static_cast<double>(task.factors.per_light_squared);
   each_velocity<dimensions, points, velocities, Pusher>(task, particles, [&](const Vec3<double>& v) HWY_ATTR {
     const double of[] = {v.x, v.y, v.z};
+    const double part = Pusher::energy_factor(v.x * v.x + v.y * v.y + v.z * v.z, per_light_squared);
     for (std::size_t a = 0; a < 3; ++a) {
-      sum.square[a] += physics::quanta(of[a] * of[a], squares_per_quantum);
+      sum.square[a] += physics::quanta(of[a] * of[a] * part, squares_per_quantum);
       sum.component[a] += physics::quanta(of[a], components_per_quantum);
     }
   });
@@ -193,10 +240,14 @@ void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, do
 /// The table for one kind of plasma; the functions below choose the kind from the options.
 template <int dimensions, int points, int velocities, class Pusher, class Real>
 TileLoops<Real> loops() {
+  constexpr bool relativistic = Pusher::relativistic;
   return {Patch<dimensions, points>::size,
+          TileField<dimensions, points, relativistic, Real>::Words::components,
+          relativistic ? 3 : 0,
+          Patch<dimensions, points, 1>::size,
           fetch_patch<dimensions, points, Real>,
           push<dimensions, points, velocities, Pusher, Real>,
-          deposit<dimensions, points, Real>,
+          relativistic ? deposit_all_whole<dimensions, points, Real> : deposit<dimensions, points, Real>,
           deposit_one<dimensions, points, Real>,
           find_bounds<dimensions, points, velocities, Pusher, Real>,
           add_up<dimensions, points, velocities, Pusher, Real>};
@@ -204,8 +255,8 @@ TileLoops<Real> loops() {
 
 template <int dimensions, int points, int velocities, class Real>
 TileLoops<Real> loops_of(const PlasmaOptions& options) {
-  return with_pusher(options.magnetised(),
-                     [](auto pusher) { return loops<dimensions, points, velocities, decltype(pusher), Real>(); });
+  return HWY_NAMESPACE::with_pusher<velocities>(
+      pusher_of(options), [](auto pusher) { return loops<dimensions, points, velocities, decltype(pusher), Real>(); });
 }
 
 template <int points, class Real>

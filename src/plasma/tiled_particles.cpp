@@ -41,11 +41,12 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   /// The particles of one species and what the last push left over, per tile.
   struct Species {
     std::vector<TileParticles<Real>> tiles;
-    std::vector<PushRest<Real>> rest;  // per tile
-    std::vector<std::int64_t> charge;  // patches of all tiles
+    std::vector<PushRest<Real>> rest;   // per tile
+    std::vector<std::int64_t> charge;   // patches of all tiles; with currents only while a density is made
+    std::vector<std::int64_t> current;  // the same of the last push
     plasma::GivenParticles given;
     std::int64_t here = 0;  // particles in the tiles
-    bool charged = false;   // `charge` is that of the present positions
+    bool charged = false;   // `charge` is that of the present positions, `current` that of the push to them
   };
 
  public:
@@ -57,13 +58,16 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
         slab_(options, ranks_.get()),
         loops_(plasma::choose_tile_loops<Real>(options)),
         rows_(grid_, slab_, static_cast<int>(options.shape)),
+        current_rows_(grid_, slab_.widened(), static_cast<int>(options.shape), 1, 3),
         species_(options.species.size()) {
     const std::int64_t tiles = slab_.tiles;
     if (ranks_) around_.emplace(slab_, species_.size(), ranks_);
+    if (ranks_ && has_currents()) currents_around_.emplace(slab_.widened(), 3 * species_.size(), ranks_);
     for (std::size_t s = 0; s < species_.size(); ++s) {
       species_[s].tiles.resize(static_cast<std::size_t>(tiles));
       species_[s].rest.resize(static_cast<std::size_t>(tiles));
-      species_[s].charge.resize(static_cast<std::size_t>(tiles * loops_.patch_size));
+      species_[s].charge.resize(static_cast<std::size_t>(has_currents() ? 0 : tiles * loops_.patch_size));
+      species_[s].current.resize(static_cast<std::size_t>(tiles * current_values()));
     }
   }
 
@@ -83,7 +87,8 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     plasma::for_tiles(device_, options_, slab_, species_[species].tiles, use);
   }
   std::int64_t count(int species) const override { return counted(species_[species]); }
-  void deposit(const Field<Real>& density) override;
+  void deposit(const DepositedFields<Real>& fields) override;
+  void deposit_charge(const Field<Real>& density) override;
   void push(const GatheredFields<Real>& fields, const PushTimes& times) override;
   std::vector<PlasmaSums> measure(const GatheredFields<Real>& fields, double kick) const override;
   void check() override;
@@ -96,9 +101,18 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     return count;
   }
   double charge_per_mass(std::size_t s) const { return options_.species[s].charge / options_.species[s].mass; }
+  bool has_currents() const { return loops_.currents > 0; }
+  std::int64_t current_values() const { return std::int64_t{loops_.currents} * loops_.current_size; }
   std::int64_t* charge_of(Species& species, std::int64_t tile) const {
     return species.charge.data() + tile * loops_.patch_size;
   }
+  /// Charge per unit of a species.
+  double charge_unit(std::size_t s) const {
+    return std::ldexp(options_.species[s].charge * options_.species[s].weight, -Counts::charge_bits);
+  }
+  void count_charge(Species& species);
+  void add_up_charge(const Field<Real>& density);
+  void add_up_currents(const std::array<Field<Real>, 3>& current);
   /// body(tile) for the tiles that are here, counted from the first.
   template <class Body>
   void each_tile(const Body& body) const {
@@ -107,10 +121,12 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   /// The field around a tile.
   /// One patch per component, with the grid points around the tile.
   std::vector<Real> fetch(const GatheredFields<Real>& fields, int tile) const {
-    std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
-    for (int a = 0; a < options_.dimensions; ++a)
-      loops_.fetch(grid_, slab_.first_tile + tile, fields.electric[a].data, fields.window, fields.electric[a].pitch,
-                   patch.data() + a * loops_.patch_size);
+    std::vector<Real> patch(static_cast<std::size_t>(loops_.components * loops_.patch_size));
+    for (int c = 0; c < loops_.components; ++c) {
+      const Field<const Real>& from = c < 3 ? fields.electric[c] : fields.magnetic[c - 3];
+      loops_.fetch(grid_, slab_.first_tile + tile, from.data, fields.window, from.pitch,
+                   patch.data() + c * loops_.patch_size);
+    }
     return patch;
   }
   void set_tile(PushTask<Real>& task, int tile, const std::vector<Real>& patch) const {
@@ -119,7 +135,9 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   PushTask<Real> task_for(std::size_t s, const PushTimes& times) const {
     PushTask<Real> task;
     task.grid = &grid_;
-    task.factors = physics::boris_factors<Real>(charge_per_mass(s), options_.magnetic_field, times.kick);
+    task.factors =
+        physics::boris_factors<Real>(charge_per_mass(s), options_.magnetic_field, times.kick, options_.light_speed);
+    task.time = static_cast<Real>(times.drift);
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
     return task;
   }
@@ -133,32 +151,81 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   plasma::TileGrid grid_;
   plasma::TileSlab slab_;
   plasma::TileLoops<Real> loops_;
-  plasma::ChargeRows rows_;
-  std::optional<plasma::ChargeAround> around_;  // of several ranks
+  plasma::ChargeRows rows_, current_rows_;
+  std::optional<plasma::ChargeAround> around_, currents_around_;  // of several ranks
   std::vector<Species> species_;
   plasma::Lost lost_;
   std::string failure_;
 };
 
-/// Positions that have been loaded but not pushed are counted first. A sum that is not that of the particles is noted
-/// for check().
+/// Positions that have been loaded but not pushed are counted first.
 template <class Real>
-void TiledParticlesCpu<Real>::deposit(const Field<Real>& density) {
+void TiledParticlesCpu<Real>::deposit(const DepositedFields<Real>& fields) {
+  const bool charged = std::all_of(species_.begin(), species_.end(), [](const Species& one) { return one.charged; });
+  if (!has_currents()) {
+    for (Species& species : species_)
+      if (!species.charged) count_charge(species);
+    add_up_charge(fields.density);
+  } else {
+    if (!charged) {
+      deposit_charge(fields.density);
+      for (Species& species : species_) std::fill(species.current.begin(), species.current.end(), 0);
+    }
+    add_up_currents(fields.current);
+  }
+  for (Species& species : species_) species.charged = true;
+}
+
+/// With currents: the patches of the charge take memory only here.
+template <class Real>
+void TiledParticlesCpu<Real>::deposit_charge(const Field<Real>& density) {
+  if (!has_currents()) return deposit({density});
+  for (Species& species : species_) {
+    species.charge.resize(static_cast<std::size_t>(slab_.tiles * loops_.patch_size));
+    count_charge(species);
+  }
+  add_up_charge(density);
+  for (Species& species : species_) species.charge = {};
+}
+
+template <class Real>
+void TiledParticlesCpu<Real>::count_charge(Species& species) {
+  std::fill(species.charge.begin(), species.charge.end(), 0);
+  each_tile([&](int tile) { loops_.deposit(species.tiles[tile], charge_of(species, tile)); });
+}
+
+/// The currents of all species, a component at a time.
+template <class Real>
+void TiledParticlesCpu<Real>::add_up_currents(const std::array<Field<Real>, 3>& current) {
+  const auto patches = [&](std::size_t s, std::size_t component) {
+    return species_[s].current.data() + component * static_cast<std::size_t>(loops_.current_size);
+  };
+  if (currents_around_)
+    currents_around_->give(device_.threads(), [&](std::size_t kind, std::int64_t row, std::int64_t* to) {
+      const auto sum = current_rows_.add_row(row, patches(kind / 3, kind % 3));
+      std::copy(sum.begin(), sum.end(), to);
+    });
+  std::vector<double> factor;
+  for (std::size_t s = 0; s < species_.size(); ++s) factor.push_back(charge_unit(s));
+  const std::int64_t first_row = slab_.widened().below * slab_.rows_in_layer();
+  for (std::size_t component = 0; component < 3; ++component) {
+    const auto counts = [&](std::size_t s, std::int64_t row) {
+      auto sum = current_rows_.add_row(first_row + row, patches(s, component));
+      if (currents_around_) currents_around_->add_to(3 * s + component, row, sum);
+      return sum;
+    };
+    current_rows_.add_up(device_.threads(), counts, factor, 0, current[component]);
+  }
+}
+
+/// A sum that is not that of the particles is noted for check().
+template <class Real>
+void TiledParticlesCpu<Real>::add_up_charge(const Field<Real>& density) {
   std::vector<double> factor;
   double total = 0;
   for (std::size_t s = 0; s < species_.size(); ++s) {
-    Species& species = species_[s];
-    if (!species.charged) {
-      std::fill(species.charge.begin(), species.charge.end(), 0);
-      each_tile([&](int tile) {
-        const auto& particles = species.tiles[tile];
-        loops_.deposit(particles, charge_of(species, tile));
-      });
-      species.charged = true;
-    }
-    const double unit = options_.species[s].charge * options_.species[s].weight;
-    factor.push_back(std::ldexp(unit, -Counts::charge_bits));
-    total += unit * static_cast<double>(species.given.total);
+    factor.push_back(charge_unit(s));
+    total += options_.species[s].charge * options_.species[s].weight * static_cast<double>(species_[s].given.total);
   }
   const double background = options_.background ? -total / static_cast<double>(options_.cell_count()) : 0.0;
   if (around_)
@@ -192,10 +259,13 @@ void TiledParticlesCpu<Real>::push(const GatheredFields<Real>& fields, const Pus
       Species& species = species_[s];
       auto& rest = species.rest[tile];
       rest.leavers.clear(), rest.holes.clear(), rest.lost.clear();
-      std::fill_n(charge_of(species, tile), loops_.patch_size, 0);
+      const bool currents = has_currents();
+      std::int64_t* const counts =
+          currents ? species.current.data() + tile * current_values() : charge_of(species, tile);
+      std::fill_n(counts, currents ? current_values() : loops_.patch_size, 0);
       PushTask<Real> task = tasks[s];
       set_tile(task, tile, patch);
-      loops_.push(task, species.tiles[tile], charge_of(species, tile), rest);
+      loops_.push(task, species.tiles[tile], counts, rest);
     }
   });
   std::vector<std::vector<Leaver<Real>>> from_others(species_.size());
@@ -237,20 +307,21 @@ void TiledParticlesCpu<Real>::hand_over(Species& species, const std::vector<Leav
       [&](int tile) { take_in(species, tile, arrivals.data() + begin[tile], arrivals.data() + begin[tile + 1]); });
 }
 
-/// Arrivals fill holes first, then the end of the tile. Their charge is counted here, at their new places.
+/// Arrivals fill holes first, then the end of the tile. Their charge is counted here, at their new places; their
+/// currents by the tile that they left.
 template <class Real>
 void TiledParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<Real>* const* begin,
                                       const Leaver<Real>* const* end) {
   auto& particles = species.tiles[tile];
   const auto& holes = species.rest[tile].holes;
-  std::int64_t* const charge = charge_of(species, tile);
   const auto arriving = end - begin;
   auto filled = static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(arriving), holes.size()));
   for (std::ptrdiff_t k = 0; k < filled; ++k) particles.put(holes[k], *begin[k]);
   std::int64_t count = particles.count();
   particles.reserve(device_, count + arriving - filled, options_.dimensions, options_.velocities);
   for (std::ptrdiff_t k = filled; k < arriving; ++k) particles.put(count++, *begin[k]);
-  for (std::ptrdiff_t k = 0; k < arriving; ++k) loops_.deposit_one(begin[k]->place, charge);
+  if (!has_currents())
+    for (std::ptrdiff_t k = 0; k < arriving; ++k) loops_.deposit_one(begin[k]->place, charge_of(species, tile));
   // Remaining holes, from the last one: behind it there is no further hole.
   for (auto k = static_cast<std::ptrdiff_t>(holes.size()); k-- > filled;) {
     --count;
@@ -337,10 +408,10 @@ std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
     for (const auto& rest : species.rest)
       bytes += static_cast<std::int64_t>(rest.leavers.capacity() * sizeof(Leaver<Real>) +
                                          rest.holes.capacity() * sizeof(std::uint32_t));
-    bytes += static_cast<std::int64_t>(species.charge.size() * sizeof(std::int64_t) +
+    bytes += static_cast<std::int64_t>((species.charge.size() + species.current.size()) * sizeof(std::int64_t) +
                                        species.given.id.size() * sizeof(std::uint64_t));
   }
-  return bytes + (around_ ? around_->bytes() : 0);
+  return bytes + (around_ ? around_->bytes() : 0) + (currents_around_ ? currents_around_->bytes() : 0);
 }
 
 /// What a uniform density takes, as reserve() would lay it out.
@@ -348,7 +419,8 @@ template <class Real>
 std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part) {
   const plasma::TileGrid grid(options);
   const auto tiles = std::max<std::int64_t>(1, std::llround(part * grid.count()));
-  const std::int64_t patch = plasma::choose_tile_loops<Real>(options).patch_size;
+  const auto loops = plasma::choose_tile_loops<Real>(options);
+  const std::int64_t patch = loops.currents > 0 ? std::int64_t{loops.currents} * loops.current_size : loops.patch_size;
   std::int64_t bytes = 0;
   for (const std::int64_t count : counts) {
     const std::int64_t room = tiles * TileParticles<Real>::room_for((count + tiles - 1) / tiles);
@@ -386,10 +458,16 @@ template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Devi
 
 void check_loops(const PlasmaOptions& options) {
   const PlasmaFieldEntry& field = plasma_field_entry(options);
-  if (field.deposits != PlasmaDeposit::charge || field.gathers != PlasmaGather::electric)
-    throw Error(ErrorKind::input, fmt::format("plasma: particles deposit charge and gather an electric field; the "
-                                              "field solver {} wants more",
-                                              field.name));
+  const bool currents = field.deposits == PlasmaDeposit::charge_and_current;
+  const bool magnetic = field.gathers == PlasmaGather::electric_and_magnetic;
+  if (currents != magnetic)
+    throw Error(ErrorKind::input,
+                fmt::format("plasma: particles deposit charge and gather an electric field, or deposit currents and "
+                            "gather a magnetic field too; the field solver {} wants neither",
+                            field.name));
+  if (currents != (options.light_speed > 0))
+    throw Error(ErrorKind::input, fmt::format("plasma: the field solver {} {} a speed of light, found {}", field.name,
+                                              currents ? "needs" : "does not know", options.light_speed));
 }
 
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,

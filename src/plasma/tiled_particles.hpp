@@ -24,12 +24,25 @@
 
 namespace pergola {
 
-/// What particles gather: the electric field at the grid points, from the first layer of `window` on. The third
-/// component is empty in 2D. All components have the same layout.
+/// What particles gather, from the first layer of `window` on. All components have the same layout. An electrostatic
+/// field stands at the grid points, and its third component is empty in 2D. One with a magnetic part has all six
+/// components at Yee's places: electric[a] is ½ cell above the grid point along axis a, magnetic[a] along the two other
+/// axes; in 2D nothing is displaced along z. Particles then gather with clouds that have one point less along these
+/// axes (this keeps energy), and the uniform field of the options is part of `magnetic`.
 template <class Real>
 struct GatheredFields {
   std::array<Field<const Real>, 3> electric;
   plasma::LayerWindow window;  // of a slab with the layers around it, or of the whole box
+  std::array<Field<const Real>, 3> magnetic{};
+};
+
+/// What particles deposit in this rank's layers: the charge density at the grid points, in e n₀, and for a solver that
+/// wants it the charge that a push moves through the faces, ∫J dt in e n₀ cells, at the places of electric[a]:
+/// current[a] passes the middle between a grid point and the next one along axis a.
+template <class Real>
+struct DepositedFields {
+  Field<Real> density;
+  std::array<Field<Real>, 3> current{};
 };
 
 /// The times of one push: velocities advance by `kick`, then positions by `drift`.
@@ -64,9 +77,12 @@ class TiledParticles {
   /// Particles held here now, counted. Waits.
   virtual std::int64_t count(int species) const = 0;
 
-  /// Writes the charge density of all species and the background in this rank's layers, in e n₀. The counted charge is
-  /// exact: its sum over the grid is that of the particles.
-  virtual void deposit(const Field<Real>& density) = 0;
+  /// Without a current: writes the charge density of all species and the background. The counted charge is exact: its
+  /// sum over the grid is that of the particles. With a current: after a load() the density, and a current of zero;
+  /// after a push() only the current, whose divergence is exactly the change of the counted charge.
+  virtual void deposit(const DepositedFields<Real>& fields) = 0;
+  /// Writes the charge density of the present positions, of particles that deposit a current. Waits.
+  virtual void deposit_charge(const Field<Real>& density) { deposit({density}); }
 
   /// One step of all particles, by the pusher of the options (physics/plasma_push.hpp). A particle that leaves its tile
   /// goes to the new one; a full tile grows.

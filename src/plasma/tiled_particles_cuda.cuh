@@ -29,7 +29,7 @@ namespace pergola::cuda {
 template <class Real, class Body>
 void for_kind(const PlasmaOptions& options, const Body& body) {
   const auto with_points = [&]<int dimensions, int velocities, int points>() {
-    physics::with_pusher(options.magnetised(), [&](auto pusher) {
+    physics::with_pusher<velocities>(plasma::pusher_of(options), [&](auto pusher) {
       body(PushKind<dimensions, velocities, points, decltype(pusher), Real>());
     });
   };
@@ -51,7 +51,13 @@ void for_kind(const PlasmaOptions& options, const Body& body) {
 template <class Kind>
 struct ShapeOfKind {
   static constexpr bool single = sizeof(typename Kind::Real) == 4, volume = Kind::dimensions == 3;
-  using type = PushShape<128, !single ? 1 : volume ? 2 : 4, volume && Kind::points == 3 ? 4 : 8>;
+  static constexpr bool light = Kind::Pusher::relativistic;  // one particle at a time, more registers
+  using type = std::conditional_t<light, PushShape<128, 1, volume || Kind::points == 3 ? 4 : 6>,
+                                  PushShape<128,
+                                            !single  ? 1
+                                            : volume ? 2
+                                                     : 4,
+                                            volume && Kind::points == 3 ? 4 : 8>>;
 };
 
 /// All calls begin with join(): work on the side stream must be done before groups are read.
@@ -68,17 +74,25 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
         ranks_(std::move(ranks)),
         options_(options),
         slab_(options, ranks_.get()),
+        wide_(slab_.widened()),
         memory_(device, options, slab_, counts),
         given_(options.species.size()) {
     device_.make_current();
-    charge_ = Buffer<unsigned long long>(device_, slab_.tiles > 0 ? species_cells() * species_count() : 0);
+    const std::int64_t with_tiles = slab_.tiles > 0 ? 1 : 0;
+    charge_ = Buffer<unsigned long long>(device_, with_tiles * species_cells() * species_count());
     charge_.zero();
+    if (has_currents()) {
+      current_ = Buffer<unsigned long long>(device_, with_tiles * 3 * component_cells() * species_count());
+      current_.zero();
+    }
     charges_ = Buffer<SpeciesCharge>(device_, species_count());
     background_ = Buffer<double>(device_, 1);
     sums_ = Buffer<unsigned long long>(device_, 7);
     if (ranks_) {
       leavers_ = std::make_unique<SlabLeaversCuda<Real>>(device_, slab_, ranks_);
       around_ = std::make_unique<ChargeAroundCuda>(device_, slab_, species_count(), ranks_);
+      if (has_currents())
+        currents_around_ = std::make_unique<ChargeAroundCuda>(device_, wide_, 3 * species_count(), ranks_);
     }
     set_charges();
   }
@@ -106,38 +120,27 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return memory_.count(species);
   }
 
-  void deposit(const Field<Real>& density) override {
+  void deposit(const DepositedFields<Real>& fields) override {
     device_.make_current();
-    if (!counted_) join(), count_charge();
-    counted_ = false;
-    if (ranks_) {
-      around_->give(charge_.data());
-      while (take_in()) memory_.make_room();
+    if (has_currents()) {
+      if (!counted_) deposit_charge(fields.density), current_.zero();
+      add_up_currents(fields.current);
+    } else {
+      if (!counted_) join(), count_charge();
+      add_up_charge(fields.density);
     }
-    ++densities_;
-    const std::int64_t cells = std::int64_t{density.nx} * density.ny * density.nz;
-    if (cells == 0) return;
-    const DensityTask<Real> task{{density.nx, density.ny, density.nz},
-                                 species_count(),
-                                 Counts::charge_bits,
-                                 charge_.data() + slab_.below * layer_cells(),
-                                 species_cells(),
-                                 charges_.data(),
-                                 background_.data(),
-                                 density,
-                                 memory_.groups().status};
-    const std::int64_t each = sums_threads * cells_of_thread;
-    const auto blocks = static_cast<unsigned>((cells + each - 1) / each);
-    if (ranks_)
-      charge_to_density<true><<<blocks, sums_threads, 0, stream()>>>(task);
-    else
-      charge_to_density<false><<<blocks, sums_threads, 0, stream()>>>(task);
-    check_launch("charge_to_density");
+    counted_ = false;
+  }
+  void deposit_charge(const Field<Real>& density) override {
+    if (!has_currents()) return deposit({density});
+    join();
+    count_charge();
+    add_up_charge(density);
   }
 
   void push(const GatheredFields<Real>& fields, const PushTimes& times) override {
     join();
-    if (counted_) charge_.zero();
+    if (counted_) (has_currents() ? current_ : charge_).zero();
     if (ranks_) leavers_->clear();
     for (int s = 0; s < species_count(); ++s)
       if (given(s).total > 0 && slab_.tiles > 0) push_species(s, fields, times);
@@ -166,7 +169,9 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   std::uint64_t layout_version() const override { return memory_.version(); }
   std::int64_t device_bytes() const override {
     return memory_.bytes() + (ranks_ ? leavers_->bytes() + around_->bytes() : 0) +
-           static_cast<std::int64_t>(charge_.bytes() + charges_.bytes() + background_.bytes() + sums_.bytes());
+           (currents_around_ ? currents_around_->bytes() : 0) +
+           static_cast<std::int64_t>(charge_.bytes() + current_.bytes() + charges_.bytes() + background_.bytes() +
+                                     sums_.bytes());
   }
 
  private:
@@ -177,17 +182,63 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   cudaStream_t stream() const { return handle(device_.stream()); }
   static void check_launch(const char* name) { cuda::check(cudaGetLastError(), name); }
 
+  bool has_currents() const { return options_.light_speed > 0; }
   std::int64_t layer_cells() const { return slab_.rows_in_layer() * options_.cells[0]; }
-  /// Cells of one species, with the layers around.
+  /// Cells of one species, with the layers around; of a component of its current.
   std::int64_t species_cells() const { return slab_.window.count * layer_cells(); }
-  /// The counts of a species, from the first layer in memory on.
-  SlabSums charge_of(int s) {
-    SlabSums sums{{{options_.cells[0], options_.cells[1], options_.cells[2]}, charge_.data() + s * species_cells()},
-                  {}};
-    const plasma::LayerWindow& window = slab_.window;
+  std::int64_t component_cells() const { return wide_.window.count * layer_cells(); }
+  /// The counts of a species, from the first layer in memory on: of its charge, or of its current along x.
+  SlabSums sums_of(const plasma::LayerWindow& window, unsigned long long* counts) const {
+    SlabSums sums{{{options_.cells[0], options_.cells[1], options_.cells[2]}, counts}, {}};
     sums.first[slab_.axis] = (window.first + window.cells) % window.cells;
     return sums;
   }
+  SlabSums charge_of(int s) { return sums_of(slab_.window, charge_.data() + s * species_cells()); }
+  SlabSums current_of(int s) { return sums_of(wide_.window, current_.data() + 3 * s * component_cells()); }
+
+  /// Takes in particles without room, whose counts are on their way.
+  void take_in_all() {
+    while (take_in()) memory_.make_room();
+  }
+  void add_up_currents(const std::array<Field<Real>, 3>& current) {
+    if (ranks_) currents_around_->give(current_.data()), take_in_all();
+    const std::int64_t own = slab_.count * layer_cells();
+    if (own == 0) return;
+    CurrentOfCounts<Real> task{options_.cells[0],
+                               species_count(),
+                               own,
+                               current_.data() + wide_.below * layer_cells(),
+                               component_cells(),
+                               charges_.data(),
+                               {current[0], current[1], current[2]}};
+    launch("currents", 3 * own, device_.stream(), task);
+  }
+  void add_up_charge(const Field<Real>& density) {
+    if (ranks_) {
+      around_->give(charge_.data());
+      if (!has_currents()) take_in_all();
+    }
+    ++densities_;
+    const std::int64_t cells = std::int64_t{density.nx} * density.ny * density.nz;
+    if (cells == 0) return;
+    const DensityTask<Real> task{{density.nx, density.ny, density.nz},
+                                 species_count(),
+                                 Counts::charge_bits,
+                                 charge_.data() + slab_.below * layer_cells(),
+                                 species_cells(),
+                                 charges_.data(),
+                                 background_.data(),
+                                 density,
+                                 memory_.groups().status};
+    const std::int64_t each = sums_threads * cells_of_thread;
+    const auto blocks = static_cast<unsigned>((cells + each - 1) / each);
+    if (ranks_)
+      charge_to_density<true><<<blocks, sums_threads, 0, stream()>>>(task);
+    else
+      charge_to_density<false><<<blocks, sums_threads, 0, stream()>>>(task);
+    check_launch("charge_to_density");
+  }
+
   Groups<Real> groups() const {
     auto all = memory_.groups();
     if (ranks_) all.outbox = leavers_->outbox();
@@ -197,9 +248,10 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   /// The field as kernels see it, with the cells of the box.
   GridField<Real> grid_field(const GatheredFields<Real>& fields) const {
     GridField<Real> on_grid{{}, fields.window.first, fields.window.count};
-    for (std::size_t a = 0; a < 3; ++a)
-      on_grid.of[a] = {fields.electric[a].data, options_.cells[0],        options_.cells[1],
-                       options_.cells[2],       fields.electric[a].pitch, true};
+    for (std::size_t c = 0; c < 6; ++c) {
+      const Field<const Real>& from = c < 3 ? fields.electric[c] : fields.magnetic[c - 3];
+      on_grid.of[c] = {from.data, options_.cells[0], options_.cells[1], options_.cells[2], from.pitch, true};
+    }
     return on_grid;
   }
 
@@ -216,7 +268,8 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     bool some = false;
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
-      some = leavers_->template take_in<Kind::dimensions, Kind::points>(groups(), charge_of(0), species_cells());
+      const SlabSums counts = has_currents() ? SlabSums{} : charge_of(0);
+      some = leavers_->template take_in<Kind::dimensions, Kind::points>(groups(), counts, species_cells());
     });
     if (some) close_gaps(stream());
     return some;
@@ -245,7 +298,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
       for (int s = 0; s < species_count(); ++s)
-        deposit_particles<Kind::dimensions, Kind::points, Real>
+        deposit_particles<Kind::dimensions, Kind::points, Kind::Pusher::relativistic, Real>
             <<<static_cast<unsigned>(groups.box.here), sums_threads, 0, stream()>>>(groups, s * groups.box.here,
                                                                                     charge_of(s));
     });
@@ -258,9 +311,11 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     task.first_group = s * task.all.box.here;
     task.parts = memory_.parts(s);
     task.field = grid_field(fields);
-    task.charge = charge_of(s);
+    task.charge = has_currents() ? current_of(s) : charge_of(s);
+    task.next_component = has_currents() ? component_cells() : 0;
     task.factors = factors(s, times.kick);
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
+    task.time = static_cast<Real>(times.drift);
     const auto blocks = static_cast<unsigned>(task.all.box.here * task.parts);
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
@@ -274,7 +329,8 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   }
 
   physics::BorisFactors<Real> factors(int s, double time) const {
-    return physics::boris_factors<Real>(kind_of(s).charge / kind_of(s).mass, options_.magnetic_field, time);
+    return physics::boris_factors<Real>(kind_of(s).charge / kind_of(s).mass, options_.magnetic_field, time,
+                                        options_.light_speed);
   }
 
   PlasmaSums measure_species(int s, const GatheredFields<Real>& fields, double kick) const {
@@ -326,17 +382,18 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   Device device_, host_;
   std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   PlasmaOptions options_;
-  plasma::TileSlab slab_;
+  plasma::TileSlab slab_, wide_;  // the latter with the layers around of currents
   TileMemory<Real> memory_;
-  std::vector<plasma::GivenParticles> given_;       // by species
-  std::unique_ptr<SlabLeaversCuda<Real>> leavers_;  // of several ranks
-  std::unique_ptr<ChargeAroundCuda> around_;        // of several ranks
-  Buffer<unsigned long long> charge_;  // of all species, at the grid points; in a slab with the layers around
+  std::vector<plasma::GivenParticles> given_;                   // by species
+  std::unique_ptr<SlabLeaversCuda<Real>> leavers_;              // of several ranks
+  std::unique_ptr<ChargeAroundCuda> around_, currents_around_;  // of several ranks
+  Buffer<unsigned long long> charge_;   // of all species, at the grid points; in a slab with the layers around
+  Buffer<unsigned long long> current_;  // [species][component], the same
   Buffer<SpeciesCharge> charges_;
   Buffer<double> background_;
   mutable SideStream side_;                  // groups take in arrivals on it, beside the field's solution
   mutable Buffer<unsigned long long> sums_;  // the sums of measure()
-  bool counted_ = false;                     // charge_ is that of the present positions
+  bool counted_ = false;                     // charge_ is that of the present positions, current_ of the push to them
   std::int64_t densities_ = 0;               // made since charges_ was set
 };
 
@@ -393,7 +450,8 @@ std::int64_t stream_bytes(const PlasmaOptions& options, const std::vector<std::i
                                    options.velocities * std::int64_t{sizeof(Real)} +
                                    2 * std::int64_t{sizeof(std::uint32_t)};
   return of_particle * (slots + groups * inbox_for(largest, all, groups)) +
-         static_cast<std::int64_t>(8 * part * static_cast<double>(options.cell_count())) * std::ssize(options.species) +
+         static_cast<std::int64_t>(8 * part * static_cast<double>(options.cell_count())) * std::ssize(options.species) *
+             (options.light_speed > 0 ? 4 : 1) +
          24 * groups;
 }
 

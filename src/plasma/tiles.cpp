@@ -32,6 +32,14 @@ TileSlab::TileSlab(const PlasmaOptions& options, const Communicator* ranks) : ax
   window = {across.cells, first - below, below + count + above};
 }
 
+TileSlab TileSlab::widened() const {
+  TileSlab wider = *this;
+  if (above == 0) return wider;
+  ++wider.below, ++wider.above;
+  --wider.window.first, wider.window.count += 2;
+  return wider;
+}
+
 SlabPlanes TileSlab::planes(const Communicator& ranks) const {
   return {ranks, cells[static_cast<std::size_t>(axis)], slab_unit(axis + 1)};
 }

@@ -41,11 +41,12 @@ struct TileGrid {
   }
 };
 
-/// Grid points that the clouds in a tile may touch: from −before to width + before − … along an axis, x fastest.
-template <int dimensions, int points>
+/// Grid points that the clouds in a tile may touch: from −before to width + before − … along an axis, x fastest. For a
+/// current with a margin of one, as moves may end a cell outside.
+template <int dimensions, int points, int margin = 0>
 struct Patch {
-  static constexpr int before = points - 2;  // points below the corner of the tile
-  static constexpr int side = tile_width<dimensions> + 2 * points - 3;
+  static constexpr int before = points - 2 + margin;  // points below the corner of the tile
+  static constexpr int side = tile_width<dimensions> + 2 * points - 3 + 2 * margin;
   static constexpr int rows = dimensions == 3 ? side * side : side;
   static constexpr int size = rows * side;
 };
@@ -168,7 +169,17 @@ struct TileSlab {
   /// Rows of grid points along x in a layer.
   std::int64_t rows_in_layer() const { return axis == 2 ? cells[1] : 1; }
   SlabPlanes planes(const Communicator& ranks) const;
+  /// With one more layer around on both sides, if there are any.
+  TileSlab widened() const;
 };
+
+/// The pusher of a plasma.
+inline physics::PusherKind pusher_of(const PlasmaOptions& options) {
+  using Kind = physics::PusherKind;
+  if (options.light_speed > 0)
+    return options.pusher == PlasmaPusher::boris ? Kind::relativistic_boris : Kind::higuera_cary;
+  return options.magnetised() ? Kind::uniform_boris : Kind::electric_kick;
+}
 
 /// Whether each of several GPUs solves for the whole field: one message replaces two, which would take longer than the
 /// solution of a small field. The bits are the same.

@@ -8,9 +8,11 @@
 /// instead.
 #include <climits>
 #include <cstdint>
+#include <type_traits>
 
 #include "device/launch.cuh"
 #include "mesh/grid.hpp"
+#include "physics/plasma_current.hpp"
 #include "physics/plasma_push.hpp"
 
 namespace pergola::cuda {
@@ -200,25 +202,80 @@ struct Cloud {
   }
 };
 
-/// Adds the charge of a particle to the grid; `place` is relative to the corner of `tile`.
-template <int dimensions, int points, class Real, class Sums, class Number>
+/// Adds the charge of a particle to the grid; `place` is relative to the corner of `tile`. `whole`: in the shares that
+/// currents change (physics/plasma_current.inl).
+template <int dimensions, int points, class Real, bool whole = false, class Sums, class Number>
 __device__ __forceinline__ void deposit_on_grid(const TileBox& box, const Sums& sums, const int (&tile)[3],
                                                 const Number* place) {
   const Cloud<dimensions, points, Real> cloud(place);
   int first[3];
 #pragma unroll
   for (int a = 0; a < 3; ++a) first[a] = box.axis[a].corner(tile[a]) + cloud.first[a];
-  cloud.share_out([&](int i, int j, int k, auto share) {
+  const auto add = [&](int i, int j, int k, auto share) {
     unsigned long long* row = sums.row(wrapped(first[1] + j, sums.cells[1]), wrapped(first[2] + k, sums.cells[2]));
     atomicAdd(row + wrapped(first[0] + i, sums.cells[0]),
               static_cast<unsigned long long>(static_cast<long long>(share)));
+  };
+  if constexpr (whole) {
+    constexpr int size = points * points * (dimensions == 3 ? points : 1);
+    Real inside[dimensions];
+#pragma unroll
+    for (int a = 0; a < dimensions; ++a)
+      inside[a] = physics::inside_cell<points, Real>(static_cast<Place<Real>>(place[a]));
+    Place<Real> share[size];
+    physics::whole_shares<dimensions, points>(inside, share);
+#pragma unroll
+    for (int p = 0; p < size; ++p) add(p % points, p / points % points, p / points / points, share[p]);
+  } else {
+    cloud.share_out(add);
+  }
+}
+
+/// Calls add(component, x, y, z, flux) for the currents of a move between places relative to the corner of a tile: x,
+/// y, z are grid points from there.
+template <int dimensions, int points, class Real, class Number, class Add>
+__device__ __forceinline__ void each_current(const Number* from, const Number* to, Real across, const Add& add) {
+  using Whole = Place<Real>;
+  constexpr Whole half = points == 3 ? Whole{1} << (physics::PlasmaCounts<Real>::place_bits - 1) : Whole{0};
+  physics::ChargeMove<dimensions, Real, Whole> move, rest;
+#pragma unroll
+  for (int a = 0; a < dimensions; ++a)
+    move.from[a] = static_cast<Whole>(from[a]) + half, move.to[a] = static_cast<Whole>(to[a]) + half;
+  move.across = across;
+  for (bool more = true; more; move = rest) {
+    more = physics::cut_at_border<Real>(move, rest) > Real(0);
+    Whole first[3] = {}, flux[physics::flux_count<dimensions, points>];
+    physics::charge_fluxes<Real, dimensions, points>(move, first, flux);
+    const Whole* next = flux;
+#pragma unroll
+    for (int c = 0; c < 3; ++c)
+#pragma unroll
+      for (int k = 0; k < (dimensions == 3 ? points - (c == 2) : 1); ++k)
+#pragma unroll
+        for (int j = 0; j < points - (c == 1); ++j)
+#pragma unroll
+          for (int i = 0; i < points - (c == 0); ++i)
+            add(c, static_cast<int>(first[0]) + i, static_cast<int>(first[1]) + j, static_cast<int>(first[2]) + k,
+                *next++);
+  }
+}
+/// Adds them to the grid; from one component of the sums to the next there are `next_component` of them.
+template <int dimensions, int points, class Real, class Sums, class Number>
+__device__ __forceinline__ void add_currents_on_grid(const TileBox& box, const Sums& sums, std::int64_t next_component,
+                                                     const int (&tile)[3], const Number* from, const Number* to,
+                                                     Real across) {
+  each_current<dimensions, points>(from, to, across, [&](int c, int x, int y, int z, auto flux) {
+    unsigned long long* row = sums.row(wrapped(box.axis[1].corner(tile[1]) + y, sums.cells[1]),
+                                       wrapped(box.axis[2].corner(tile[2]) + z, sums.cells[2]));
+    atomicAdd(row + c * next_component + wrapped(box.axis[0].corner(tile[0]) + x, sums.cells[0]),
+              static_cast<unsigned long long>(static_cast<long long>(flux)));
   });
 }
 
-/// The electric field on the grid. In a slab its layers and the layers around are in memory.
+/// The field on the grid. In a slab its layers and the layers around are in memory.
 template <class Real>
 struct GridField {
-  Field<const Real> of[3];   // components, with the cells of the box; from the first layer in memory on
+  Field<const Real> of[6];   // E and B, with the cells of the box; from the first layer in memory on
   int first = 0, count = 1;  // layers in memory; the first may be negative
 
   /// Index of a point of the box, in each component; an absent layer gives the last.
@@ -236,10 +293,32 @@ struct GridField {
   }
 };
 
-/// The field at a particle, from the grid.
-template <int dimensions, int points, bool slab, class Real, class Number>
-__device__ __forceinline__ Vec3<Real> gather_from_grid(const TileBox& box, const GridField<Real>& field,
-                                                       const int (&tile)[3], const Number* place) {
+/// The fields at a particle as its pusher takes them. value(half, component, to) writes the values of a component in
+/// the particle's cloud, x fastest; `half` is that of physics::StaggeredCloud, as a type.
+template <int dimensions, int points, class Real, class Number, class Value>
+__device__ __forceinline__ physics::ElectromagneticField<Real> staggered_at(
+    const Cloud<dimensions, points, Real>& cloud, const Number* place, const Value& value) {
+  constexpr physics::StaggeredWords<dimensions, points> words;
+  Real values[words.begin[6]], weight[dimensions][points], lower[dimensions][points];
+#pragma unroll
+  for (int a = 0; a < dimensions; ++a) {
+#pragma unroll
+    for (int k = 0; k < points; ++k) weight[a][k] = cloud.weight[a][k];
+    physics::lower_weights<points>(physics::inside_cell<points, Real>(place[a]), Real(0.5), lower[a]);
+  }
+  value(std::integral_constant<unsigned, 1>(), 0, values + words.begin[0]);
+  value(std::integral_constant<unsigned, 2>(), 1, values + words.begin[1]);
+  value(std::integral_constant<unsigned, 4>(), 2, values + words.begin[2]);
+  value(std::integral_constant<unsigned, 6>(), 3, values + words.begin[3]);
+  value(std::integral_constant<unsigned, 5>(), 4, values + words.begin[4]);
+  value(std::integral_constant<unsigned, 3>(), 5, values + words.begin[5]);
+  return physics::staggered_field<dimensions, points>(weight, lower, values);
+}
+
+/// The electric field at a particle, or with a relativistic pusher both fields, from the grid.
+template <int dimensions, int points, bool slab, bool relativistic, class Real, class Number>
+__device__ __forceinline__ auto gather_from_grid(const TileBox& box, const GridField<Real>& field, const int (&tile)[3],
+                                                 const Number* place) {
   constexpr int layers = dimensions == 3 ? points : 1;
   const Cloud<dimensions, points, Real> cloud(place);
   std::int64_t at[layers * points * points];
@@ -254,15 +333,28 @@ __device__ __forceinline__ Vec3<Real> gather_from_grid(const TileBox& box, const
         const int iz = wrapped(box.axis[2].corner(tile[2]) + cloud.first[2] + k, field.of[0].nz);
         at[(k * points + j) * points + i] = field.template index<dimensions, slab>(ix, iy, iz);
       }
-  Real result[3] = {0, 0, 0};
+  if constexpr (relativistic) {
+    return staggered_at(cloud, place, [&](auto half, int component, Real* to) {
+      using Part = physics::StaggeredCloud<dimensions, points, decltype(half)::value>;
 #pragma unroll
-  for (int a = 0; a < dimensions; ++a) {
-    Real value[layers * points * points];
+      for (int k = 0; k < Part::z; ++k)
 #pragma unroll
-    for (int m = 0; m < layers * points * points; ++m) value[m] = field.of[a].data[at[m]];
-    result[a] = physics::interpolate<dimensions, points>(cloud.weight, value);
+        for (int j = 0; j < Part::y; ++j)
+#pragma unroll
+          for (int i = 0; i < Part::x; ++i)
+            to[(k * Part::y + j) * Part::x + i] = field.of[component].data[at[(k * points + j) * points + i]];
+    });
+  } else {
+    Real result[3] = {0, 0, 0};
+#pragma unroll
+    for (int a = 0; a < dimensions; ++a) {
+      Real value[layers * points * points];
+#pragma unroll
+      for (int m = 0; m < layers * points * points; ++m) value[m] = field.of[a].data[at[m]];
+      result[a] = physics::interpolate<dimensions, points>(cloud.weight, value);
+    }
+    return Vec3<Real>{result[0], result[1], result[2]};
   }
-  return {result[0], result[1], result[2]};
 }
 
 }  // namespace pergola::cuda

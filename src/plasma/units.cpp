@@ -49,6 +49,9 @@ PlasmaUnits::Factor PlasmaUnits::density() const { return factor(1, density_of(o
 PlasmaUnits::Factor PlasmaUnits::charge_density() const {
   return factor(1, elementary_charge_c * density_of(omega_p_per_s));
 }
+PlasmaUnits::Factor PlasmaUnits::current_density() const {
+  return {charge_density().file * velocity().file, charge_density().si * velocity().si};
+}
 PlasmaUnits::Factor PlasmaUnits::electric_field() const {
   return factor(cell, electron_mass_kg * omega_p_per_s * omega_p_per_s * cell_m / elementary_charge_c);
 }
@@ -76,6 +79,12 @@ std::string velocity_unit_name(const std::string& length, const std::string& tim
 }
 
 std::string charge_density_unit_name(const PlasmaUnits& units) { return units.si() ? "C/m^3" : "e n_0"; }
+
+std::string current_density_unit_name(const PlasmaUnits& units) {
+  return units.si() ? "A/m^2" : fmt::format("e n_0 {} omega_p", length_symbol(units));
+}
+
+std::string magnetic_field_unit_name(const PlasmaUnits& units) { return units.si() ? "T" : "m_e omega_p/e"; }
 
 std::string electric_field_unit_name(const PlasmaUnits& units) {
   return units.si() ? "V/m" : fmt::format("m_e {} omega_p^2/e", length_symbol(units));

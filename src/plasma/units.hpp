@@ -51,6 +51,7 @@ struct PERGOLA_API PlasmaUnits {
   /// Number per volume.
   Factor density() const;
   Factor charge_density() const;
+  Factor current_density() const;
   Factor electric_field() const;
   Factor potential() const;
   Factor magnetic_field() const;
@@ -73,6 +74,8 @@ PERGOLA_API std::string velocity_unit_name(const std::string& length, const std:
 
 /// "e n_0", "C/m^3".
 PERGOLA_API std::string charge_density_unit_name(const PlasmaUnits& units);
+PERGOLA_API std::string current_density_unit_name(const PlasmaUnits& units);
+PERGOLA_API std::string magnetic_field_unit_name(const PlasmaUnits& units);
 PERGOLA_API std::string electric_field_unit_name(const PlasmaUnits& units);
 /// "m_e (lambda_D omega_p)^2/e", "V".
 PERGOLA_API std::string potential_unit_name(const PlasmaUnits& units);

@@ -66,7 +66,7 @@ class PERGOLA_API PlasmaSystem : public System {
 
  private:
   /// As the number of a field, beside those of PlasmaFieldPart: |E|.
-  static constexpr std::int64_t field_strength = 5;
+  static constexpr std::int64_t field_strength = 1000;
   void check_memory() const;
   void load();
   /// The particles of a species, of all ranks; on rank 0, in on_root(). Where ranks have them they come some at a time;

@@ -88,6 +88,16 @@ class Runs(PlasmaTest):
         self.good("run", config, "-o", self.dir / "b", "--set", end)
         self.assertEqual(self.energies("a"), self.energies("b"))
 
+    def test_a_plasma_with_light_runs_and_goes_on_bit_identically(self):
+        light = ["--set", "plasma.field=electromagnetic", "--set", "plasma.light_speed=10", "--set", "time.step=0.03", "--quiet"]
+        self.good("run", self.config(), "-o", self.dir / "whole", *light)
+        rows = self.energies("whole")
+        self.assertAlmostEqual(float(rows[-1]["total"]) / float(rows[0]["total"]), 1, delta=0.01)
+        self.good("run", self.config(end=1), "-o", self.dir / "parts", *light)
+        self.good("run", self.config(), "-o", self.dir / "parts", *light, "--resume")
+        states = [json.loads((self.dir / name / "run.json").read_text())["hashes"]["final_state"] for name in ("whole", "parts")]
+        self.assertEqual(*states)
+
     @harness.needs_mpi
     def test_ranks_with_particles_of_their_own_leave_the_files_of_one(self):
         config, spectrum = self.config(), ["--set", "output.spectrum_every=1", "--quiet"]
@@ -133,6 +143,14 @@ class Refusals(PlasmaTest):
         path = self.config(more='[[plasma.species]]\nname = "ions"\n')
         self.bad(2, "run", path, "-o", self.dir / "out", says=["run.toml:16: plasma.species[1].charge", "and mass", "found none"])
         self.assertEqual(self.files(), ["run.toml"])
+
+    def test_light_that_cannot_be_computed(self):
+        field = "plasma.field=electromagnetic"
+        self.refused("plasma.light_speed: expected the speed of light, found none", field)
+        self.refused("time.step: expected less than 0.0353553, in which", field, "plasma.light_speed=10")
+        self.refused("plasma.velocities: expected 3 with light, found 2", field, "plasma.light_speed=1", "plasma.velocities=2")
+        self.refused("output.spectrum_every: the electromagnetic field has no potential", field, "plasma.light_speed=1", "output.spectrum_every=2")
+        self.refused("plasma.light_speed: the electrostatic field knows no light; leave this key out", "plasma.light_speed=10")
 
     def test_a_step_that_is_too_large(self):
         for command in ("run", "plan"):

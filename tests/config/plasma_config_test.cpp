@@ -185,6 +185,32 @@ TEST(PlasmaConfig, RefusalsNameThePlaceTheValueAndTheRemedy) {
   refused(bare + "charge = -1\nmass = 1\nparticles_per_cell = 4\n", {}, "cold = true");
 }
 
+TEST(PlasmaConfig, LasersAndEdgesAreReadInTheUnitsOfTheFile) {
+  const std::string text = std::string(electrons) + R"([[plasma.lasers]]
+amplitude = 0.5
+wavelength = 10
+duration = 3
+x = 16
+polarisation = 0.5
+)";
+  const std::vector<std::string> light{"plasma.field=electromagnetic", "plasma.light_speed=2", "time.step=0.1",
+                                       "plasma.edges=[\"absorbing\", \"conducting\"]", "plasma.absorbing_cells=8"};
+  const PlasmaOptions options = parse_config(text, "run.toml", light).plasma.options();
+  ASSERT_EQ(options.lasers.size(), 1u);
+  EXPECT_EQ(options.lasers[0].amplitude, 0.5);
+  EXPECT_EQ(options.lasers[0].wavelength, 20);
+  EXPECT_EQ(options.lasers[0].duration, 3);
+  EXPECT_EQ(options.lasers[0].x, 32);
+  EXPECT_EQ(options.light_speed, 4);
+  EXPECT_EQ(options.edges, (std::array{PlasmaEdge::absorbing, PlasmaEdge::conducting, PlasmaEdge::periodic}));
+  EXPECT_EQ(options.absorbing_cells, 8);
+  EXPECT_NE(refusal(text).find("plasma.lasers: the electrostatic field knows no light"), std::string::npos);
+  EXPECT_NE(refusal(electrons, {"plasma.edges=[\"open\"]"}).find("plasma.edges"), std::string::npos);
+  EXPECT_NE(
+      refusal(electrons, {light[0], light[1], light[2], "plasma.edges=[\"absorbing\"]"}).find("each of the 2 axes"),
+      std::string::npos);
+}
+
 TEST(PlasmaPreflight, WarnsWithNumberAndRemedy) {
   const auto warned = [](const std::vector<std::string>& sets, const std::string& says) {
     const auto warnings = check_plasma(parse_config(electrons, "run.toml", sets));

@@ -123,6 +123,34 @@ TEST_F(OpenPmd, SampleIsTheSameInEveryFileAndStandsForAll) {
   EXPECT_NEAR(sampled * 100, whole.species[0].weighting * 1000, 1e-9 * sampled * 100);
 }
 
+// Places: the standard's "position" of Yee's grid. Units: J is a charge density times a velocity.
+TEST_F(OpenPmd, LightHasThreeComponentsAtYeesPlaces) {
+  PlasmaSnapshot snapshot = some_plasma(2);
+  snapshot.options.field = "electromagnetic";
+  snapshot.options.magnetic_field = {0, 0, 1};
+  snapshot.particles.clear();
+  snapshot.units.lengths = PlasmaLengths::debye, snapshot.units.cell = 0.5;
+  snapshot.fields.potential.clear();
+  for (int k = 0; k < 9; ++k) {
+    snapshot.fields[component_of(PlasmaFieldPart::electric_x, k)] = snapshot.fields.density;
+    snapshot.fields[component_of(PlasmaFieldPart::electric_x, k)][0] = k;
+  }
+  write_openpmd(path(), snapshot);
+  EXPECT_EQ(inspect_openpmd(path()).meshes.size(), 4u);
+  EXPECT_EQ(read_openpmd_mesh(path(), "E/z")[0], 2 * 0.5);
+  EXPECT_EQ(read_openpmd_mesh(path(), "B/x")[0], 3);
+  EXPECT_EQ(read_openpmd_mesh(path(), "J/y")[0], 7 * 0.5);
+  const hdf5::File file(path());
+  using Place = std::vector<double>;
+  const auto place = [&](const char* mesh) { return file.reals("/data/120/fields/" + std::string(mesh), "position"); };
+  EXPECT_EQ(place("rho"), (Place{0, 0}));
+  EXPECT_EQ(place("E/x"), (Place{0.5, 0}));
+  EXPECT_EQ(place("J/y"), (Place{0, 0.5}));
+  EXPECT_EQ(place("E/z"), (Place{0, 0}));
+  EXPECT_EQ(place("B/x"), (Place{0, 0.5}));
+  EXPECT_EQ(place("B/z"), (Place{0.5, 0.5}));
+}
+
 TEST_F(OpenPmd, FieldsAloneMakeAFile) {
   PlasmaSnapshot snapshot = some_plasma(2);
   snapshot.particles.clear();

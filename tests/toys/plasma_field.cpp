@@ -34,7 +34,7 @@ class ToyField final : public PlasmaField<Real> {
     if (ranks_) around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), slab_.below, slab_.above);
   }
 
-  Field<Real> deposited() override { return own(density_); }
+  DepositedFields<Real> deposited() override { return {own(density_)}; }
   GatheredFields<Real> gathered() override {
     const auto all = [&](Buffer<Real>& values) {
       return this->layers(values.data(), slab_.window.count, pitch_).read_only();
@@ -273,9 +273,10 @@ TEST(ToyPlasmaField, WhatParticlesDoNotGiveAndUnknownNamesAreRefused) {
     return "nothing was refused";
   };
   EXPECT_EQ(words("greedy"),
-            "plasma: particles deposit charge and gather an electric field; the field solver greedy wants more");
+            "plasma: particles deposit charge and gather an electric field, or deposit currents and gather a magnetic "
+            "field too; the field solver greedy wants neither");
   EXPECT_EQ(words("electrostatik"),
-            "plasma.field: expected electrostatic, toy, greedy, found \"electrostatik\"; did you mean "
+            "plasma.field: expected electrostatic, electromagnetic, toy, greedy, found \"electrostatik\"; did you mean "
             "\"electrostatic\"?");
 }
 
