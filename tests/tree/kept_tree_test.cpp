@@ -93,14 +93,15 @@ class KeptTrees : public DeviceTest {
     Buffer<std::uint64_t> id;
   };
   StateBlocks saved(const SolverOptions& by = options()) const {
-    const auto solver = make_solver<double>(by, device(1));
-    OwnedParticles<double> own(device(1), *solver, nullptr);
+    const Device on = device(1);
+    const auto solver = make_solver<double>(by, on);
+    OwnedParticles<double> own(on, *solver, nullptr);
     find_forces(own, 0, n, by.solver == "treepm");
     return own.saved();
   }
   /// Of particles first … first + count − 1.
   void find_forces(OwnedParticles<double>& own, std::int64_t first, std::int64_t count, bool box) const {
-    const Arrays arrays(device(1), particles(n, box), first, count);
+    const Arrays arrays(own.device(), particles(n, box), first, count);
     own.prepare(arrays.sources());
     own.evaluate(nullptr, want_acceleration);
   }
@@ -109,8 +110,9 @@ class KeptTrees : public DeviceTest {
   void on_ranks(int number, const Use& use, const SolverOptions& by = options()) const {
     run_on_thread_ranks(number, [&](Communicator& communicator) {
       const std::shared_ptr<Communicator> ranks(&communicator, [](Communicator*) {});
-      const auto solver = make_dividing_solver<double>(by, device(1), ranks);
-      OwnedParticles<double> own(device(1), *solver, ranks);
+      const Device on = device(1);
+      const auto solver = make_dividing_solver<double>(by, on, ranks);
+      OwnedParticles<double> own(on, *solver, ranks);
       use(communicator, own);
     });
   }
@@ -132,16 +134,18 @@ class KeptTrees : public DeviceTest {
         EXPECT_NE(std::string(error.what()).find(block), std::string::npos) << error.what();
       }
     };
-    const auto solver = make_solver<double>(by, device(1));
-    OwnedParticles<double> alone(device(1), *solver, nullptr);
+    const Device on = device(1);
+    const auto solver = make_solver<double>(by, on);
+    OwnedParticles<double> alone(on, *solver, nullptr);
     expect(alone);
     if (block != std::string("tree.upper_key") && block != std::string("tree.acceleration"))
       on_ranks(
           3, [&](Communicator&, OwnedParticles<double>& own) { expect(own); }, by);
   }
   bool is_taken(const SolverOptions& by, const StateBlocks& blocks) const {
-    const auto solver = make_solver<double>(by, device(1));
-    OwnedParticles<double> own(device(1), *solver, nullptr);
+    const Device on = device(1);
+    const auto solver = make_solver<double>(by, on);
+    OwnedParticles<double> own(on, *solver, nullptr);
     BlocksInput from(blocks);
     return own.restore(from);
   }
