@@ -16,8 +16,8 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cuda(const SolverOptions& options, const Device& device);
 /// For particles distributed over ranks, on the CPU.
 template <class Real>
-std::unique_ptr<Solver<Real>> make_distributed_tree(const SolverOptions& options, const Device& device,
-                                                    std::shared_ptr<Communicator> ranks);
+std::unique_ptr<Solver<Real>> make_distributed_tree_cpu(const SolverOptions& options, const Device& device,
+                                                        std::shared_ptr<Communicator> ranks);
 /// The same on GPUs.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_distributed_tree_cuda(const SolverOptions& options, const Device& device,

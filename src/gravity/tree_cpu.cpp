@@ -1,28 +1,33 @@
 // The tree alone, in open space, on the CPU.
+#include "gravity/tree_cpu.hpp"
+
 #include "gravity/solver.hpp"
-#include "gravity/tree_solver.hpp"
-#include "gravity/tree_targets.hpp"
-#include "tree/octree_cpu.hpp"
-#include "tree/walk.hpp"
 
 namespace pergola {
 
 namespace {
 
-template <Precision precision>
-class TreeCpu final : public TreeSolver<precision, tree::OctreeCpu, TreeTargets> {
+template <Precision precision, template <class> class TreeOf>
+class TreeCpu final : public TreeOnCpu<TreeSolver<precision, TreeOf, TreeTargets>> {
  public:
-  using Base = TreeSolver<precision, tree::OctreeCpu, TreeTargets>;
+  using Base = TreeOnCpu<TreeSolver<precision, TreeOf, TreeTargets>>;
   using Base::Base;
-  using typename Base::State, typename Base::Pair;
+  using typename Base::State;
 
-  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  Division divide(const Sources<State>& sources, const tree::KeptTree* kept) override {
+    return Base::divide_points(Base::points(sources, {}), this->softening(), kept);
+  }
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override {
+    if (tree_.total() == 0 || (!Base::on_ranks && targets.count == 0)) return;
+    check_tree_wants(want);
+    this->serve(targets, want, forces, tree::OpenSpace(), opening_);
+  }
   std::int64_t device_bytes(std::int64_t n) const override {
-    return tree_.device_bytes(n, opening_.order, this->softening());
+    return this->tree_bytes(n, opening_.order, this->softening());
   }
 
  private:
-  using Base::options_, Base::clock_, Base::opening_, Base::tree_, Base::targets_, Base::sources_;
+  using Base::opening_, Base::tree_;
 
   bool refresh(const tree::Points<State>& points) override {
     return tree_.refresh(points, this->softening(), opening_.order);
@@ -33,31 +38,27 @@ class TreeCpu final : public TreeSolver<precision, tree::OctreeCpu, TreeTargets>
 };
 
 template <Precision precision>
-void TreeCpu<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
-  if (targets.count == 0) return;
-  check_tree_wants(want);
-  clock_->begin("walk");
-  const auto view = tree_.view();
-  const std::int64_t failed = targets_.serve(
-      tree_, targets, want, options_.gravitational_constant, forces,
-      [&](const tree::ActiveSet& active, std::uint32_t grain, const tree::Sink& sink) {
-        return tree::begin_walk(view, tree::OpenSpace(), opening_, active, grain, sink);
-      },
-      [&](const tree::ActiveSet& active, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-        tree::walk(view, tree::OpenSpace(), opening_, active, task, sink);
-      });
-  clock_->end();
-  if (failed < tree_.count())
-    tree_failure(failed, sources_.count, sources_.x, sources_.y, sources_.z, sources_.species, options_);
-}
+using TreeOnOneProcess = TreeCpu<precision, tree::OctreeCpu>;
+template <Precision precision>
+using TreeOnRanks = TreeCpu<precision, tree::DistributedOctree>;
 
 }  // namespace
 
 template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cpu(const SolverOptions& options, const Device& device) {
-  return make_for_precision<Solver<Real>, TreeCpu>(options, device);
+  return make_for_precision<Solver<Real>, TreeOnOneProcess>(options, device);
 }
 template std::unique_ptr<Solver<float>> make_tree_cpu(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_tree_cpu(const SolverOptions& options, const Device& device);
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_distributed_tree_cpu(const SolverOptions& options, const Device& device,
+                                                        std::shared_ptr<Communicator> ranks) {
+  return make_for_precision<Solver<Real>, TreeOnRanks>(options, device, std::move(ranks));
+}
+template std::unique_ptr<Solver<float>> make_distributed_tree_cpu(const SolverOptions&, const Device&,
+                                                                  std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_distributed_tree_cpu(const SolverOptions&, const Device&,
+                                                                   std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -106,7 +106,7 @@ std::unique_ptr<Solver<Real>> make_distributed(const SolverOptions& options, con
   if (device.is_cuda()) {
     if constexpr (cuda_built) return make_distributed_tree_cuda<Real>(options, device, std::move(ranks));
   }
-  return make_distributed_tree<Real>(options, device, std::move(ranks));
+  return make_distributed_tree_cpu<Real>(options, device, std::move(ranks));
 }
 
 }  // namespace

@@ -43,15 +43,15 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   }
 
  private:
-  using Base::count_, Base::parameters_, Base::mesh_;
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
+  using Base::total_, Base::has_mesh_forces_, Base::parameters_, Base::mesh_;
 
   using MeshMemory = MeshInTree<State>;
   MeshMemory mesh_memory() {
-    const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0, borrowed = mesh_->borrowed_bytes();
+    const std::int64_t cells = tree_.count() == total_ ? tree_.cells() : 0, borrowed = mesh_->borrowed_bytes();
     return {tree_.arena(MeshMemory(nullptr, borrowed, cells).bytes), borrowed, cells};
   }
-  void set_up(std::int64_t count);
+  void set_up(const Sources<State>& sources);
   void complete_potentials(const Targets& targets, State* potential);
   void find_mesh();
   void estimate();
@@ -69,8 +69,8 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 };
 
 template <Precision precision>
-void TreePmCuda<precision>::set_up(std::int64_t count) {
-  this->choose_mesh(count);
+void TreePmCuda<precision>::set_up(const Sources<State>& sources) {
+  if (!Base::set_up(sources)) return;
   walk_box_ = short_range_box<Pair>(*parameters_, true);
   rough_box_ = short_range_box<float>(*parameters_, false);
 }
@@ -79,7 +79,7 @@ void TreePmCuda<precision>::set_up(std::int64_t count) {
 template <Precision precision>
 void TreePmCuda<precision>::find_mesh() {
   if (has_mesh_) return;
-  mesh_->lend(mesh_memory().mesh, tree_.count() == count_ ? tree_.order() : nullptr);
+  mesh_->lend(mesh_memory().mesh, tree_.count() == total_ ? tree_.order() : nullptr);
   mesh_->prepare(sources_);
   has_mesh_ = true;
 }
@@ -88,20 +88,20 @@ template <Precision precision>
 void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
   device_.make_current();
   sources_ = sources;
-  if (this->needs_set_up(sources)) set_up(sources.count);
-  if (count_ == 0) return;
+  set_up(sources);
+  if (total_ == 0) return;
   has_mesh_ = false;
   find_mesh();
   Forces<State> forces;
   forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
-  mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
+  mesh_->evaluate({nullptr, total_, total_}, want_acceleration, forces);
   has_mesh_ = false;
 }
 
 /// The accelerations that the walk's opening compares with.
 template <Precision precision>
 void TreePmCuda<precision>::estimate() {
-  if (this->has_mesh_forces()) return estimate_with_mesh({}, want_acceleration, {});
+  if (has_mesh_forces_) return estimate_with_mesh({}, want_acceleration, {});
   clock_->begin("estimate");
   const MeshMemory memory = mesh_memory();
   for (int axis = 0; axis < 3; ++axis)
@@ -114,7 +114,7 @@ template <Precision precision>
 void TreePmCuda<precision>::estimate_with_mesh(const Targets& targets, unsigned want, const Forces<State>& forces) {
   find_mesh();
   MeshMemory memory = mesh_memory();
-  tree::find_groups_cuda(device_, tree_, count_, memory.groups);
+  tree::find_groups_cuda(device_, tree_, total_, memory.groups);
   mesh_->serve_first([&] { return std::optional(memory.groups.template as<MeshPlaces<State>>()); }, [] {});
   mesh_->evaluate(targets, want, forces);
   clock_->begin("estimate");
@@ -128,20 +128,20 @@ bool TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   sources_ = sources;
-  if (this->needs_set_up(sources)) set_up(sources.count);
+  set_up(sources);
   has_mesh_ = false;
-  if (count_ == 0) return true;
+  if (total_ == 0) return true;
   clock_->begin("tree");
   const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
   const tree::Opening& opening = parameters_->opening;
-  const tree::Forest forest = treepm_forest(*parameters_, count_, softening);
+  const tree::Forest forest = treepm_forest(*parameters_, total_, softening);
   const bool serves = !moved || (this->tree_is_in_box() && tree_.refresh(points, softening, opening.order, forest));
   if (!moved) {
     tree_.build(points, softening, opening.order, forest);
     targets_.forget();
     lacks_estimate_ = opening.tolerance > 0;
-    if (lacks_estimate_ && !this->has_mesh_forces()) estimate();
+    if (lacks_estimate_ && !has_mesh_forces_) estimate();
   }
   clock_->end();
   return serves;
@@ -160,8 +160,8 @@ void TreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, cons
   this->check_wants(want);
   device_.make_current();
   tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, forces);
-  out.adds = this->has_mesh_forces();
-  const bool asks_all = !targets.index && targets.count == count_ && (want & want_acceleration);
+  out.adds = has_mesh_forces_;
+  const bool asks_all = !targets.index && targets.count == total_ && (want & want_acceleration);
   if (lacks_estimate_ && !asks_all) estimate();
   // Again for each try of the walk, which overwrites both the mesh and the answers.
   const auto begin = [&] {

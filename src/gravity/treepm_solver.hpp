@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/arena.hpp"
@@ -23,7 +24,8 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   using Shared = SolverWithTree<precision, TreeOf, TargetsOf>;
   using typename Shared::State, typename Shared::Pair;
 
-  TreePmSolver(const SolverOptions& options, const Device& device) : Shared(options, device) {
+  TreePmSolver(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks = nullptr)
+      : Shared(options, device, std::move(ranks)) {
     box_ = tree_box(this->options_);
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes; in open space it is found from the sources
   }
@@ -48,13 +50,15 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
 
   template <class Self>
   static void room_for_mesh_forces(Self& solver, Arena& arena, std::int64_t n) {
-    for (auto& axis : solver.long_range_) arena.room(axis, n);
+    const std::int64_t spare = solver.ranks_ ? n / 16 : 0;  // numbers of owned particles change a little
+    for (auto& axis : solver.long_range_) arena.room(axis, n, spare);
   }
   tree::TreeSoftening softening(const TreePmParameters& found) const {
     return tree_softening(this->softening_, found.opening);
   }
   std::unique_ptr<SmoothedMesh<State>> make_mesh(const TreePmParameters& found) const {
-    return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_, treepm_law(found));
+    return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_, treepm_law(found),
+                                     this->ranks_);
   }
   /// Of the mesh and its forces and potentials.
   std::int64_t mesh_bytes(std::int64_t n, const TreePmParameters& found) const {
@@ -63,49 +67,53 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     count.room(potential_, n);
     return count.bytes() + make_mesh(found)->device_bytes(n);
   }
-  TreePmParameters parameters_for(std::int64_t n) const { return treepm_parameters(this->options_, n, box_); }
-  /// Whether all that depends on the number of sources or on their box has to be made for these.
-  bool needs_set_up(const Sources<State>& sources) {
-    if (box_.periodic() || sources.count == 0) return count_ != sources.count;
-    const Box found = steady_cube(this->tree_.frame_of(Shared::points(sources, {})));
-    const bool same = is_same_cube(found, box_);
-    box_ = found;
-    return !same || count_ != sources.count;
+  /// With as many on each other rank.
+  TreePmParameters parameters_for(std::int64_t n) const {
+    return treepm_parameters(this->options_, this->ranks_ ? n * this->ranks_->size() : n, box_);
+  }
+  /// All that depends on the number of sources, on all ranks, or on their box. True: these are others than before.
+  bool set_up(const Sources<State>& sources) {
+    std::int64_t sums[2] = {sources.count, sources.long_range[0] ? 1 : 0};  // without particles there may be no arrays
+    if (this->ranks_) this->ranks_->all_reduce(sums, 2, Reduction::sum);
+    has_mesh_forces_ = sums[1] == 0;
+    if (!box_.periodic() && sums[0] > 0) {
+      const Box found = steady_cube(this->tree_.frame_of(Shared::points(sources, {})));
+      if (!is_same_cube(found, box_)) total_ = -1;
+      box_ = found;
+    }
+    if (sums[0] == total_) return false;
+    total_ = sums[0];
+    parameters_ = treepm_parameters(this->options_, total_, box_);
+    mesh_ = make_mesh(*parameters_);
+    mesh_->set_clock(this->clock_);
+    return true;
   }
   /// Whether the tree was built in the box of now.
   bool tree_is_in_box() const { return is_in_box(this->tree_.frame(), *parameters_); }
-  /// For another number of particles than before, or another box.
-  void choose_mesh(std::int64_t count) {
-    count_ = count;
-    parameters_ = parameters_for(count);
-    mesh_ = make_mesh(*parameters_);
-    mesh_->set_clock(this->clock_);
-  }
-  void set_up_mesh(std::int64_t count) {
-    choose_mesh(count);
-    Arena arena(this->device_);
-    room_for_mesh_forces(*this, arena, count);
-  }
   /// The mesh's forces at all particles, which are given in the order in which they shall lie.
   void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
     mesh_->prepare(sources);
     Forces<State> forces;
     forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
-    mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
+    mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
   }
+  /// Unless they bring them along.
   void find_mesh_forces(const Sources<State>& sources) {
+    if (!has_mesh_forces_) return;
+    Arena arena(this->device_);
+    room_for_mesh_forces(*this, arena, sources.count);
     find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
-  bool has_mesh_forces() const { return !this->sources_.long_range[0]; }
   void check_wants(unsigned want) const {
     check_tree_wants(want);
-    if ((want & want_potential) && !has_mesh_forces())
+    if ((want & want_potential) && !has_mesh_forces_)
       throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
   }
   double per_acceleration() const { return pergola::per_acceleration(this->options_, this->tree_.frame()); }
 
-  std::int64_t count_ = -1;
-  Box box_;  // periodic, or the cube of the sources
+  std::int64_t total_ = -1;      // particles, on all ranks
+  bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
+  Box box_;                      // periodic, or the cube of the sources
   std::optional<TreePmParameters> parameters_;
   std::unique_ptr<SmoothedMesh<State>> mesh_;
   Buffer<State> long_range_[3], potential_;  // on the CPU

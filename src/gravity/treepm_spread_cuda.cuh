@@ -37,8 +37,7 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   using typename Base::State, typename Base::Pair;
 
   DistributedTreePmCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
-      : Base(options, device),
-        ranks_(std::move(ranks)),
+      : Base(options, device, std::move(ranks)),
         messages_(std::make_shared<DeviceMessages>(device, ranks_)),
         box_(tree_box(options_)),
         mesh_(device, ranks_),
@@ -84,7 +83,7 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
                 const std::array<double*, 4>& short_range, const State* mesh_potential);
 
  private:
-  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
+  using Base::options_, Base::device_, Base::ranks_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
   bool in_box() const override { return true; }
@@ -126,7 +125,6 @@ class DistributedTreePmCuda final : public SolverWithTree<precision, tree::Octre
   tree::Forest forest_for(const TreePmParameters& found, std::int64_t n) const;
   std::int64_t bytes(std::int64_t n, bool beside) const;
 
-  std::shared_ptr<Communicator> ranks_;
   std::shared_ptr<DeviceMessages> messages_;  // of all ways but the mesh's
   Box box_;                                   // periodic, or the cube of the sources
   std::int64_t total_ = -1;                   // particles on all ranks

@@ -138,6 +138,8 @@ void leaf_multipoles(int order, const LeafParticles<T>& particles, T scale, T* t
 template <class T>
 class OctreeCpu {
  public:
+  static constexpr bool on_ranks = false;  // it has all particles
+
   explicit OctreeCpu(const Device& device) : device_(device) {}
 
   /// `accelerations`: whether the accelerations of cells are estimated. Throws Error(numerics) if a position is not
@@ -170,6 +172,7 @@ class OctreeCpu {
   /// Place among the points of each particle in the tree's order.
   const std::uint32_t* order() const { return sort_.values.data(); }
   std::int64_t count() const { return count_; }
+  std::int64_t total() const { return count_; }
   /// Bytes that a tree of n particles takes.
   std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const;
 

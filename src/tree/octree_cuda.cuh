@@ -106,6 +106,7 @@ class OctreeCuda {
   std::int64_t root_blocks() const { return forest_.root_blocks(); }
   const std::uint32_t* order() const { return place_.data(); }
   std::int64_t count() const { return count_; }
+  std::int64_t total() const { return count_; }
   /// Memory for others between two builds: keys lie in it while the tree is built.
   std::byte* arena(std::int64_t bytes);
   /// Room for so many ids, good until the tree is built: its particles will lie there.

@@ -20,6 +20,8 @@ namespace pergola::tree {
 template <class T>
 class DistributedOctree : public OctreeCpu<T> {
  public:
+  static constexpr bool on_ranks = true;
+
   DistributedOctree(const Device& device, std::shared_ptr<Communicator> ranks)
       : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
 
@@ -29,11 +31,12 @@ class DistributedOctree : public OctreeCpu<T> {
   /// finite.
   template <class Real>
   Routing& divide(const Points<Real>& points, const TreeSoftening& softening, const KeptTree* again);
-  /// From the particles that divide() has given to this rank.
+  /// From the particles that divide() has given to this rank. `accelerations`: as OctreeCpu::build.
   template <class Real>
-  void build(const Points<Real>& points, const TreeSoftening& softening, int order) {
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations) {
     again_ = nullptr;
     build(points, softening, order, nullptr);
+    if (accelerations) estimate_accelerations();
   }
   /// The frame that build() would have, with the total mass, of particles on any ranks. Throws as divide() does.
   template <class Real>

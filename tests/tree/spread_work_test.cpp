@@ -92,8 +92,7 @@ std::vector<Evaluation> evaluate(const Clustered& particles, int ranks, int time
       here = tree.divide(particles.of(here).points(), soft, nullptr).there(here.data());
       std::sort(here.begin(), here.end());
       const Clustered own = particles.of(here);
-      tree.build(own.points(), soft, opening.order);
-      tree.estimate_accelerations();
+      tree.build(own.points(), soft, opening.order, true);
       std::vector<std::uint8_t> marks;
       for (const std::int64_t k : here) marks.push_back(asks(k) ? 1 : 0);
       const ActiveSet active = tree.asking(marks);
