@@ -55,9 +55,9 @@ class Bench(CliTest):
 
     def test_em_times_a_plasma_with_light(self):
         results = self.good_json("bench", "em", "--device", "cpu", "--n", "20000", "--threads", "2", "--quiet")
-        self.assertEqual([r["case"] for r in results], ["em/particles/warm/18x18", "em/step/warm/18x18"])
+        self.assertEqual([r["case"] for r in results], ["em/particles/warm/16x16", "em/step/warm/16x16"])
         for r in results:
-            self.assertEqual((r["precision"], r["n"], r["unit"]), ("single", 18 * 18 * 64, "particle steps/s"))
+            self.assertEqual((r["precision"], r["n"], r["unit"]), ("single", 16 * 16 * 64, "particle steps/s"))
 
     def test_power_and_groups_measure_the_analyses(self):
         for suite, n in (("power", 4096), ("groups", 8000)):
