@@ -2,7 +2,7 @@
 // 1. The solver has divided the particles: each rank knows which of its own go where. If none leaves, all is done.
 // 2. Memory: each rank takes all that the move needs, what arrives included. If one is refused it, all throw.
 // 3. The places in the input travel. Those that arrive are sorted: this is the order of the particles here.
-// 4. The fields travel, some at a time, and are brought into that order.
+// 4. The fields travel, several at a time, and are brought into that order.
 // go_home() does the same along a way that follows from the places alone.
 #include "domain/owners.hpp"
 

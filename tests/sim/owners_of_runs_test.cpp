@@ -78,8 +78,8 @@ Steps take_steps(int ranks, Settings settings, const Particles& particles, bool 
   return taken;
 }
 
-// At home a step sends each particle's place, 24 bytes, and its acceleration back, but for those that are kept where
-// they are worked on: three of four.
+// A call of advance() brings all particles to their owners and home again: at least their places and velocities, 48
+// bytes, but for those that stay where they were given: one of four.
 TEST_P(OwnersOfRuns, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
   const Particles particles = pairs_in_one_place(4000);
   const std::string alone = take_steps(1, here(tree), particles, true).hash;
